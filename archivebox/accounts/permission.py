@@ -6,7 +6,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from archivebox.accounts.roles import Action, Role, actions_of, role_of
 from archivebox.accounts.tokens import Token
 from archivebox.base_models.users import SYSTEM
-from archivebox.base_models.visibility import EVERYTHING, Sight, VisibleRow, seen_by
+from archivebox.base_models.visibility import EVERYTHING, ViewerScope, VisibleRow, seen_by
 from archivebox.core.archiveresult import ArchiveResult, ArchiveResultQuerySet
 from archivebox.core.progress.process_tree import process_is_seen
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
@@ -27,27 +27,27 @@ def user_of(who: Who) -> User | AnonymousUser:
     return who.user if isinstance(who, Token) else who
 
 
-def sight_of(who: Who) -> Sight:
-    """How far ``who`` sees: what is private to others is for administrators, with a token only if it may administer.
+def viewer_scope(who: Who) -> ViewerScope:
+    """What ``who`` may see: what is private to others is for administrators, with a token only if it may administer.
 
     What is begun at the command line is done in the name of the system.
     """
     user = user_of(who)
     if may(who, Action.ADMINISTER) or user.get_username() == SYSTEM:
         return EVERYTHING
-    return Sight() if role_of(user) is Role.PUBLIC else Sight(user.pk)
+    return ViewerScope() if role_of(user) is Role.PUBLIC else ViewerScope(user.pk)
 
 
 def visible_snapshots(who: Who) -> SnapshotQuerySet:
     """The Snapshots of lists and searches: those that ``who`` sees and nobody removed, if ``who`` may see lists."""
-    rows: SnapshotQuerySet = seen_by(sight_of(who), Snapshot.objects.kept())
+    rows: SnapshotQuerySet = seen_by(viewer_scope(who), Snapshot.objects.kept())
     return rows if may(who, Action.LIST) else rows.none()
 
 
 def reachable_snapshots(who: Who) -> SnapshotQuerySet:
     """The Snapshots that ``who`` reaches by their address; those removed, too, for who may bring them back."""
     rows = Snapshot.objects.all() if may(who, Action.EDIT) else Snapshot.objects.kept()
-    return seen_by(sight_of(who), rows)
+    return seen_by(viewer_scope(who), rows)
 
 
 def visible_results(who: Who) -> ArchiveResultQuerySet:
@@ -67,12 +67,12 @@ def results_among(who: Who) -> tuple[ArchiveResultQuerySet, Q]:
 def visible_crawls(who: Who) -> CrawlQuerySet:
     """The Crawls that ``who`` sees."""
     rows: CrawlQuerySet = Crawl.objects.select_related("created_by")
-    return seen_by(sight_of(who), rows)
+    return seen_by(viewer_scope(who), rows)
 
 
 def visible_schedules(who: Who) -> "QuerySet[CrawlSchedule]":
     """The schedules that ``who`` sees."""
-    return seen_by(sight_of(who), CrawlSchedule.objects.select_related("created_by"))
+    return seen_by(viewer_scope(who), CrawlSchedule.objects.select_related("created_by"))
 
 
 def visible_processes(who: Who) -> ProcessQuerySet:
@@ -83,10 +83,10 @@ def visible_processes(who: Who) -> ProcessQuerySet:
 
 def processes_among(who: Who) -> tuple[ProcessQuerySet, Q]:
     """All processes, and what is true of those in :func:`visible_processes`: for lists, as :func:`results_among`."""
-    return Process.objects.all(), process_is_seen(sight_of(who))
+    return Process.objects.all(), process_is_seen(viewer_scope(who))
 
 
 def may_show(who: Who, row: VisibleRow) -> bool:
     """Whether ``who`` may decide who else sees this row, which ``who`` sees: its owner may, and administrators."""
-    sight = sight_of(who)
-    return may(who, Action.EDIT) and (sight.is_whole or row.created_by_id == sight.account)
+    scope = viewer_scope(who)
+    return may(who, Action.EDIT) and (scope.is_whole or row.created_by_id == scope.account)

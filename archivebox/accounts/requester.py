@@ -2,7 +2,7 @@
 
 from django.contrib.auth.models import User
 
-from archivebox.accounts.permission import Who, may, sight_of, user_of
+from archivebox.accounts.permission import Who, may, user_of, viewer_scope
 from archivebox.accounts.roles import ALLOWED, Action, role_of
 from archivebox.core.intake.request import MAX_URLS_AT_ONCE, Requester
 
@@ -17,5 +17,5 @@ def requester_of(who: Who, address: str = "") -> Requester:
     user = user_of(who)
     account = user if isinstance(user, User) else None
     if is_visitor(who):
-        return Requester.visitor(account, sight_of(who), address)
-    return Requester(account, sight_of(who), may(who, Action.ADMINISTER), MAX_URLS_AT_ONCE)
+        return Requester.visitor(account, viewer_scope(who), address)
+    return Requester(account, viewer_scope(who), may(who, Action.ADMINISTER), MAX_URLS_AT_ONCE)

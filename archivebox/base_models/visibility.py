@@ -25,8 +25,8 @@ _NARROWEST_FIRST = (Visibility.PRIVATE, Visibility.MEMBERS, Visibility.PUBLIC)
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
-    """How far somebody sees. ``account``: key of the user who is logged in; None: a passer-by."""
+class ViewerScope:
+    """Which rows somebody may see. ``account``: key of the user who is logged in; None: an anonymous visitor."""
 
     account: int | None = None
     is_whole: bool = False
@@ -57,9 +57,9 @@ class Sight:
         return Q(visibility=Literal(Visibility.PRIVATE)) & ~Q(created_by=self.account)
 
 
-EVERYTHING = Sight(is_whole=True)
-MEMBERS = Sight(0)
-"""How far everybody sees who is logged in and owns nothing private."""
+EVERYTHING = ViewerScope(is_whole=True)
+MEMBERS = ViewerScope(0)
+"""What everybody may see who is logged in and owns nothing private."""
 
 
 class VisibleRow(models.Model):
@@ -75,14 +75,14 @@ class VisibleRow(models.Model):
 Rows = TypeVar("Rows", bound="models.QuerySet[Any, Any]")
 
 
-def seen_by(sight: Sight, rows: Rows) -> Rows:
-    """Those of ``rows`` that are there for who sees so far."""
-    return rows.filter(sight.condition())
+def seen_by(scope: ViewerScope, rows: Rows) -> Rows:
+    """Those of ``rows`` that a viewer of this scope may see."""
+    return rows.filter(scope.condition())
 
 
-def hidden_from(sight: Sight, rows: Rows) -> Rows:
+def hidden_from(scope: ViewerScope, rows: Rows) -> Rows:
     """The others."""
-    return rows.none() if sight.is_whole else rows.filter(sight.hides())
+    return rows.none() if scope.is_whole else rows.filter(scope.hides())
 
 
 def narrowest(choices: Iterable[str]) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from django.db import models
 
-from archivebox.base_models.visibility import Sight
+from archivebox.base_models.visibility import ViewerScope
 from archivebox.contract.formats import best_of
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.note import Note
@@ -79,15 +79,15 @@ def _result(result: ArchiveResult) -> dict[str, JSON]:
     }
 
 
-def pages_of(snapshots: "models.QuerySet[Snapshot]", sight: Sight) -> list[ExportedPage]:
+def pages_of(snapshots: "models.QuerySet[Snapshot]", scope: ViewerScope) -> list[ExportedPage]:
     """For somebody who sees so far, the newest first; a few queries for all of them."""
     related = ("tags", "archiveresult_set", "note_set__author")
     rows = snapshots.order_by("-id").select_related("crawl__created_by", "created_by").prefetch_related(*related)
-    return [_page(row, sight) for row in rows]
+    return [_page(row, scope) for row in rows]
 
 
-def _page(row: Snapshot, sight: Sight) -> ExportedPage:
-    is_own = sight.is_whole or row.crawl.created_by_id == sight.account
+def _page(row: Snapshot, scope: ViewerScope) -> ExportedPage:
+    is_own = scope.is_whole or row.crawl.created_by_id == scope.account
     tags, results = sorted(tag.name for tag in row.tags.all()), sorted(row.archiveresult_set.all(), key=_order)
     return ExportedPage(row, tags, results, list(row.note_set.all()), is_own)
 

@@ -16,7 +16,7 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from archivebox.accounts.permission import sight_of
+from archivebox.accounts.permission import viewer_scope
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.outcomes import Status
 from archivebox.core.evidence.signature import MANIFEST, KeyUnusableError, sign
@@ -176,7 +176,7 @@ def discard(written: WrittenPage) -> None:
 def known_owner(name: str, importer_name: str) -> str:
     """The user of this name here, where an administrator imports; else whoever imports."""
     importer = User.objects.filter(username=importer_name).first()
-    may_choose = importer is not None and sight_of(importer).is_whole
+    may_choose = importer is not None and viewer_scope(importer).is_whole
     return name if may_choose and User.objects.filter(username=name).exists() else importer_name
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 from archivebox.base_models.visibility import seen_by
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.jobs.job import Job
-from archivebox.jobs.permission import sight_for
+from archivebox.jobs.permission import scope_of_job
 from archivebox.lib.jsonl import JSON
 
 Options = Mapping[str, JSON]
@@ -41,7 +41,7 @@ class JobAction:
 
     def among(self) -> SnapshotQuerySet:
         """The Snapshots that it can be done to, of those that are there for whoever began the job."""
-        return seen_by(sight_for(self.job), self.rows())
+        return seen_by(scope_of_job(self.job), self.rows())
 
     @classmethod
     def rows(cls) -> SnapshotQuerySet:

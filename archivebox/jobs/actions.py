@@ -26,7 +26,7 @@ from archivebox.jobs.comparing import MeasureCaptures, MeasureChosen
 from archivebox.jobs.imported import Imported
 from archivebox.jobs.job import Job
 from archivebox.jobs.page_imports import ImportPages
-from archivebox.jobs.permission import sight_for
+from archivebox.jobs.permission import scope_of_job
 from archivebox.lib.files import remove_tree
 from archivebox.lib.jsonl import JSON
 from archivebox.replay.scripts.view import forget_views_of
@@ -100,8 +100,8 @@ class ChangeVisibility(JobAction):
         return {"visibility": options["visibility"]}
 
     def among(self) -> SnapshotQuerySet:
-        sight = sight_for(self.job)
-        return super().among() if sight.is_whole else super().among().filter(created_by=sight.account)
+        scope = scope_of_job(self.job)
+        return super().among() if scope.is_whole else super().among().filter(created_by=scope.account)
 
     def write_rows(self, rows: SnapshotQuerySet, keys: Sequence[UUID]) -> None:
         del keys
@@ -221,7 +221,7 @@ class Export(JobAction):
 
     def prepare(self, keys: Sequence[UUID]) -> None:
         self._writer.files.back_to(self.job.memory.get("lengths", {}))
-        self._found = self._writer.append(pages_of(self.among().filter(pk__in=keys), sight_for(self.job)))
+        self._found = self._writer.append(pages_of(self.among().filter(pk__in=keys), scope_of_job(self.job)))
 
     def write(self, keys: Sequence[UUID]) -> Failures:
         self.job.memory["lengths"] = self._writer.files.lengths

@@ -6,7 +6,7 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from archivebox.accounts.permission import sight_of
+from archivebox.accounts.permission import viewer_scope
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.visibility import seen_by
@@ -47,8 +47,8 @@ def do(request: JobRequest, *, noting: Noting = in_silence) -> Job:
 def _chosen(request: JobRequest) -> list[UUID]:
     """Those that are meant; of more than FEW one more than that."""
     if request.query is not None:
-        sight, among = request.sight or sight_of(request.created_by), ACTIONS[request.kind].rows()
-        return newest_keys(chosen(request.query, sight, among=among, every=True), FEW + 1)
+        scope, among = request.scope or viewer_scope(request.created_by), ACTIONS[request.kind].rows()
+        return newest_keys(chosen(request.query, scope, among=among, every=True), FEW + 1)
     if (former := request.former) is not None:
         return _keys_of(former) if former.total is not None and former.total <= FEW else []
     return list(dict.fromkeys(request.snapshots))
@@ -112,7 +112,7 @@ def undo(job: Job, created_by: User) -> None:
         control.cancel(job)
     if job.kind == Job.Kind.REMOVE:
         do(JobRequest(Job.Kind.RESTORE, created_by=created_by, former=job))
-    for crawl in seen_by(sight_of(created_by), Crawl.objects.filter(pk=job.memory.get("crawl"))):
+    for crawl in seen_by(viewer_scope(created_by), Crawl.objects.filter(pk=job.memory.get("crawl"))):
         discard(crawl)
     for name, keys in job.memory.get("changed", {}).items():
         if keys:

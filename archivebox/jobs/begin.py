@@ -8,10 +8,10 @@ from django.contrib.auth.models import User
 
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
-from archivebox.base_models.visibility import Sight
+from archivebox.base_models.visibility import ViewerScope
 from archivebox.jobs.actions import ACTIONS
 from archivebox.jobs.job import Job, JobPart, packed
-from archivebox.jobs.permission import limits, sight_for
+from archivebox.jobs.permission import limits, scope_of_job
 from archivebox.lib.batches import batches
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.suggestions import did_you_mean
@@ -39,7 +39,7 @@ class JobRefusedError(ValueError):
 class JobRequest:
     """What is to be done to ``snapshots``, to all that ``query`` means when it begins, or to those of a ``former`` job.
 
-    Of all of these to what ``created_by`` sees, or, with ``sight``, to no more than that.
+    Of all of these to what ``created_by`` sees, or, with ``scope``, to no more than that.
     ``most``: so many may be named.
     """
 
@@ -51,7 +51,7 @@ class JobRequest:
     snapshots: Sequence[UUID] = ()
     most: int = MOST_KEYS
     former: Job | None = None
-    sight: Sight | None = None
+    scope: ViewerScope | None = None
 
     def job(self) -> Job:
         """Its row, not written yet; JobRefusedError where there is no such job, or options are missing or wrong."""
@@ -65,7 +65,7 @@ class JobRequest:
             if name not in options:
                 raise JobRefusedError(_no_such_option(name, self.kind, list(options)))
         job = Job(kind=self.kind, options=options, query=self.query or "", created_by=self.created_by)
-        job.memory |= limits(self.sight)
+        job.memory |= limits(self.scope)
         return job
 
 
@@ -104,7 +104,7 @@ def next_to_freeze(job: Job) -> list[UUID]:
     transactions, since a search engine may be asked.
     """
     last = JobPart.objects.filter(job=job).order_by("-number").first()
-    selection = chosen(job.query, sight_for(job), among=ACTIONS[job.kind].rows(), every=True)
+    selection = chosen(job.query, scope_of_job(job), among=ACTIONS[job.kind].rows(), every=True)
     rows = selection.rows if last is None else selection.within(None, last.keys[-1]).exclude(pk=last.keys[-1])
     return list(rows.order_by("-pk").values_list("pk", flat=True)[:FREEZE])
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from archivebox.base_models.visibility import Sight, seen_by
+from archivebox.base_models.visibility import ViewerScope, seen_by
 from archivebox.core.snapshot import Snapshot
 from archivebox.search.query import select
 from archivebox.search.removal import size_of
@@ -24,10 +24,10 @@ class Plan:
     first: list[Snapshot]
 
 
-def dry_run(query: str | None, keys: Sequence[UUID], sight: Sight) -> Plan:
+def dry_run(query: str | None, keys: Sequence[UUID], scope: ViewerScope) -> Plan:
     """QueryError, SearchUnavailableError."""
-    seen = seen_by(sight, Snapshot.objects.kept())
-    rows = seen.filter(pk__in=list(keys)) if query is None else select(query, sight, every=True, among=seen)
+    seen = seen_by(scope, Snapshot.objects.kept())
+    rows = seen.filter(pk__in=list(keys)) if query is None else select(query, scope, every=True, among=seen)
     found = list(rows.order_by("-pk").values_list("pk", flat=True)[: MOST_COUNTED + 1])
     counted = found[:MOST_COUNTED]
     first = list(Snapshot.objects.filter(pk__in=counted[:SHOWN]).order_by("-pk"))

@@ -20,7 +20,7 @@ def take(request: CrawlRequest, requester: Requester, name: str, noting: Noting 
     found = parse(request, requester)
     if not found.seeds and not found.refusals:
         raise RequestRefusedError(f"{name} has no URL in it.")
-    find_versions(found, requester.sight)
+    find_versions(found, requester.viewer_scope)
     told = {"name": name, "fresh": len(found.fresh), "known": len(found.known), "refused": found.refused,
             "repeated": found.repeated}  # fmt: skip
     job = Job(kind=Job.Kind.IMPORT, status=Job.StatusChoices.PAUSED, retry_at=None, total=0, memory=told,

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit, urlunsplit
 from django.db.models import Exists, OuterRef
 
 from archivebox.base_models.rows import first_id
-from archivebox.base_models.visibility import Sight, seen_by
+from archivebox.base_models.visibility import ViewerScope, seen_by
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.core.snapshot import SnapshotQuerySet
 
@@ -31,11 +31,11 @@ def read_moment(digits: str) -> datetime | None:
         return None
 
 
-def nearest(url: str, sight: Sight, moment: datetime | None = None) -> Snapshot | None:
+def nearest(url: str, scope: ViewerScope, moment: datetime | None = None) -> Snapshot | None:
     """Of those that are seen, the snapshot of ``url`` nearest to ``moment``, or the latest; one without a recording
     where none has any.
     """
-    rows = seen_by(sight, Snapshot.objects.kept()).filter(url__in=spellings(url))
+    rows = seen_by(scope, Snapshot.objects.kept()).filter(url__in=spellings(url))
     recording = ArchiveResult.objects.filter(snapshot=OuterRef("pk"), plugin="responses", status="succeeded")
     return _nearest(rows.filter(Exists(recording)), moment) or _nearest(rows, moment)
 
@@ -51,9 +51,9 @@ def _nearest(rows: SnapshotQuerySet, moment: datetime | None) -> Snapshot | None
     return before if moment - before.created_at <= after.created_at - moment else after
 
 
-def neighbours(snapshot: Snapshot, sight: Sight) -> tuple[Snapshot | None, Snapshot | None]:
+def neighbours(snapshot: Snapshot, scope: ViewerScope) -> tuple[Snapshot | None, Snapshot | None]:
     """The version before this one that is seen, and the one after."""
-    rows = seen_by(sight, Snapshot.objects.kept()).filter(url=snapshot.url)
+    rows = seen_by(scope, Snapshot.objects.kept()).filter(url=snapshot.url)
     older = rows.filter(pk__lt=snapshot.pk).order_by("-id").first()
     newer = rows.filter(pk__gt=snapshot.pk).order_by("id").first()
     return older, newer

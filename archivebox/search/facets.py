@@ -15,7 +15,7 @@ from django.db.models import Count, Q
 
 from archivebox.base_models.keylist import key_list
 from archivebox.base_models.literal import Literal
-from archivebox.base_models.visibility import Sight, seen_by
+from archivebox.base_models.visibility import ViewerScope, seen_by
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import Tag
@@ -70,19 +70,19 @@ def facets(selection: Selection) -> list[Facet]:
     """
     found, is_all = _columns(selection)
     if not is_all and selection.tree == Every():
-        return _of_all(selection.known.sight)
+        return _of_all(selection.known.scope)
     return _of_columns(found, is_all=is_all)
 
 
-def _of_all(sight: Sight) -> list[Facet]:
+def _of_all(scope: ViewerScope) -> list[Facet]:
     kinds: tuple[tuple[str, Iterator[Term], tuple[str, ...]], ...] = (
         ("State", ((label, f"is:{state}") for state, label in OFFERED_STATES.items()), ("is:",)),
-        ("Type", ((_type_label(name), f"type:{name}") for name in _types(sight)), ("type:",)),
-        ("Tags", ((name, f"#{quoted(name)}") for name in frequent_tags(sight)), ()),
-        ("Hosts", ((name, f"host:{name}") for name in _hosts(sight)), ("host:",)),
-        ("Years", ((str(y), _year_query(y)) for y in _years(sight)), _YEAR_KEYS),
+        ("Type", ((_type_label(name), f"type:{name}") for name in _types(scope)), ("type:",)),
+        ("Tags", ((name, f"#{quoted(name)}") for name in frequent_tags(scope)), ()),
+        ("Hosts", ((name, f"host:{name}") for name in _hosts(scope)), ("host:",)),
+        ("Years", ((str(y), _year_query(y)) for y in _years(scope)), _YEAR_KEYS),
     )
-    found = (Facet(title, _counted(terms, sight), keys) for title, terms, keys in kinds)
+    found = (Facet(title, _counted(terms, scope), keys) for title, terms, keys in kinds)
     return [facet for facet in found if facet.choices]
 
 
@@ -171,47 +171,47 @@ def quoted(value: str) -> str:
     return f'"{value}"' if any(sign in value for sign in ' ()"') else value
 
 
-def count_of(query: str, sight: Sight) -> int:
+def count_of(query: str, scope: ViewerScope) -> int:
     """How many pages that are seen a query means; more than COUNTED: there are more than that.
 
     In the order of lists, which indexes are made for: without one SQLite took that of a crawl's states, and read all.
     """
-    return select(query, sight).order_by("-pk")[: COUNTED + 1].count()
+    return select(query, scope).order_by("-pk")[: COUNTED + 1].count()
 
 
-def _counted(terms: Iterator[Term], sight: Sight) -> tuple[Choice, ...]:
-    counted = (Choice(label, query, count_of(query, sight)) for label, query in terms)
+def _counted(terms: Iterator[Term], scope: ViewerScope) -> tuple[Choice, ...]:
+    counted = (Choice(label, query, count_of(query, scope)) for label, query in terms)
     return tuple(choice for choice in counted if choice.count)
 
 
-def _of_late(sight: Sight) -> SnapshotQuerySet:
-    newest = seen_by(sight, Snapshot.objects.in_library()).order_by("-pk").values("pk")[:OF_LATE]
+def _of_late(scope: ViewerScope) -> SnapshotQuerySet:
+    newest = seen_by(scope, Snapshot.objects.in_library()).order_by("-pk").values("pk")[:OF_LATE]
     rows: SnapshotQuerySet = Snapshot.objects.filter(pk__in=newest)
     return rows
 
 
-def _hosts(sight: Sight) -> Iterator[str]:
-    often = _of_late(sight).values("domain").annotate(pages=Count("pk")).order_by("-pages", "domain")
+def _hosts(scope: ViewerScope) -> Iterator[str]:
+    often = _of_late(scope).values("domain").annotate(pages=Count("pk")).order_by("-pages", "domain")
     for domain in often.values_list("domain", flat=True)[:CHOICES]:
         yield domain.replace("_", ":")
 
 
-def frequent_tags(sight: Sight, most: int = CHOICES) -> list[str]:
+def frequent_tags(scope: ViewerScope, most: int = CHOICES) -> list[str]:
     """The names of the most frequent among the newest pages that are seen."""
-    often = Tag.objects.filter(snapshot_set__in=_of_late(sight)).annotate(pages=Count("pk")).order_by("-pages", "name")
+    often = Tag.objects.filter(snapshot_set__in=_of_late(scope)).annotate(pages=Count("pk")).order_by("-pages", "name")
     return [tag.name for tag in often[:most]]
 
 
-def _types(sight: Sight) -> Iterator[str]:
+def _types(scope: ViewerScope) -> Iterator[str]:
     """Those that are there: to look for one that is not takes a look at every page."""
-    there = list(islice(distinct_values("mime_type", "", sight), MEDIA_TYPES))
+    there = list(islice(distinct_values("mime_type", "", scope), MEDIA_TYPES))
     for name, begins in TYPES.items():
         if any(mimetype.startswith(begins) for mimetype in there):
             yield name
 
 
-def _years(sight: Sight) -> Iterator[int]:
-    keys = seen_by(sight, Snapshot.objects.kept()).order_by("pk").values_list("pk", flat=True)
+def _years(scope: ViewerScope) -> Iterator[int]:
+    keys = seen_by(scope, Snapshot.objects.kept()).order_by("pk").values_list("pk", flat=True)
     first, last = keys.first(), keys.last()
     if first and last:
         yield from sorted(range(_made(first).year, _made(last).year + 1), reverse=True)[:CHOICES]

@@ -100,7 +100,7 @@ OF_ROWS_THAT_ARE_SEEN = {
     ("replay/moments.py", "ArchiveResult"),
     ("web/server/process_row.py", "Process"),
 }
-"""These look for what belongs to rows that were chosen as seen, or choose among them by :class:`Sight` themselves."""
+"""These look for what belongs to rows chosen as seen, or choose among them by :class:`ViewerScope` themselves."""
 
 
 def rows_of_all(node: ast.AST, *, is_narrowed: bool = False) -> Iterator[str]:

@@ -7,7 +7,7 @@ from django.http import Http404, HttpRequest
 from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
-from archivebox.accounts.permission import Who, may_show, sight_of, visible_crawls, visible_snapshots
+from archivebox.accounts.permission import Who, may_show, viewer_scope, visible_crawls, visible_snapshots
 from archivebox.accounts.roles import Action
 from archivebox.api.adding import add
 from archivebox.api.credentials import Bearer, whoever, write_down
@@ -61,7 +61,7 @@ def detail_of(key: UUID, who: Who) -> CrawlDetail:
 
 
 def _shown(crawl: Crawl, who: Who) -> CrawlDetail:
-    return CrawlDetail(**CrawlOut.all_of([crawl], who)[0].dict(), snapshots=counts_of(crawl, sight_of(who)))
+    return CrawlDetail(**CrawlOut.all_of([crawl], who)[0].dict(), snapshots=counts_of(crawl, viewer_scope(who)))
 
 
 def _find(key: UUID, who: Who) -> Crawl:

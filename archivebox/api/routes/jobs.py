@@ -7,7 +7,7 @@ from django.http import Http404, HttpRequest
 from ninja import Query, Router, Status
 from pydantic import Field
 
-from archivebox.accounts.permission import may, sight_of
+from archivebox.accounts.permission import may, viewer_scope
 from archivebox.accounts.roles import Action
 from archivebox.api.credentials import Bearer, somebody, whoever, write_down
 from archivebox.api.paging import Page, Window, page_of
@@ -59,7 +59,7 @@ def begin_job(request: HttpRequest, wanted: JobIn) -> Status[JobOut]:
         options=wanted.options,
         query=wanted.query,
         snapshots=wanted.snapshots,
-        sight=sight_of(whoever(request)),
+        scope=viewer_scope(whoever(request)),
     )
     detail = {"query": wanted.query, "snapshots": len(wanted.snapshots)}
     try:

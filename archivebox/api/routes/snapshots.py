@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest
 from ninja import Query, Router, Schema, Status
 from pydantic import Field, StringConstraints
 
-from archivebox.accounts.permission import Who, may, may_show, reachable_snapshots, sight_of, visible_snapshots
+from archivebox.accounts.permission import Who, may, may_show, reachable_snapshots, viewer_scope, visible_snapshots
 from archivebox.accounts.roles import Action
 from archivebox.api.adding import add
 from archivebox.api.credentials import Bearer, somebody, whoever, write_down
@@ -68,7 +68,7 @@ def list_snapshots(request: HttpRequest, wanted: Query[SnapshotFilter], window: 
 
 def found(who: Who, query: str) -> Selection:
     """What a query means to ``who``: texts are for those who may read them, what was removed for who may undo it."""
-    return chosen(query, sight_of(who), removed=may(who, Action.EDIT), texts=may(who, Action.READ))
+    return chosen(query, viewer_scope(who), removed=may(who, Action.EDIT), texts=may(who, Action.READ))
 
 
 def _chosen(rows: SnapshotQuerySet, wanted: SnapshotFilter) -> SnapshotQuerySet:

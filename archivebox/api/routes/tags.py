@@ -7,7 +7,7 @@ from django.http import Http404, HttpRequest
 from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
-from archivebox.accounts.permission import sight_of
+from archivebox.accounts.permission import viewer_scope
 from archivebox.accounts.roles import Action
 from archivebox.api.credentials import Bearer, whoever, write_down
 from archivebox.api.paging import Page, Window, page_of
@@ -35,7 +35,7 @@ class TagFilter(Schema):
 @router.get("", response=Page[TagOut], auth=Bearer(Action.LIST))
 def list_tags(request: HttpRequest, wanted: Query[TagFilter], window: Query[Window]) -> Page[TagOut]:
     """Tags, the newest first."""
-    rows = tags_seen_by(sight_of(whoever(request)))
+    rows = tags_seen_by(viewer_scope(whoever(request)))
     rows = rows.filter(name__icontains=wanted.name) if wanted.name else rows
     return page_of(rows, window, TagOut.all_of)
 
@@ -103,7 +103,7 @@ def _named(name: str) -> Tag:
 
 
 def _find(request: HttpRequest, key: UUID) -> Tag:
-    found = tags_seen_by(sight_of(whoever(request)), most=None).filter(pk=key).first()
+    found = tags_seen_by(viewer_scope(whoever(request)), most=None).filter(pk=key).first()
     if found is None:
         raise Http404
     return found

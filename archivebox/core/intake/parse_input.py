@@ -7,7 +7,7 @@ from typing import Self
 from uuid import UUID
 
 from archivebox.base_models.rows import time_of
-from archivebox.base_models.visibility import Sight, seen_by
+from archivebox.base_models.visibility import ViewerScope, seen_by
 from archivebox.config.resolve import Resolved
 from archivebox.contract.reasons import Reason
 from archivebox.core.intake.add_urls import check_seeds
@@ -120,11 +120,11 @@ def require_urls(parsed: ParsedInput) -> None:
         raise RequestRefusedError(f"{what} is a URL that can be archived. Give URLs such as https://example.com/.")
 
 
-def find_versions(parsed: ParsedInput, sight: Sight) -> None:
+def find_versions(parsed: ParsedInput, scope: ViewerScope) -> None:
     """Look up which URLs are archived already; what is not seen is not known."""
     versions: dict[str, list[UUID]] = {}
     for batch in batches(parsed.seeds, BATCH):
-        rows = seen_by(sight, Snapshot.objects.in_library()).filter(url__in=batch).order_by("pk")
+        rows = seen_by(scope, Snapshot.objects.in_library()).filter(url__in=batch).order_by("pk")
         for url, key in rows.values_list("url", "pk"):
             versions.setdefault(url, []).append(key)
     parsed.known = [ArchivedURL(parsed.seeds[url], keys[-1], len(keys)) for url, keys in versions.items()]

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from archivebox.base_models.visibility import EVERYTHING, Sight
+from archivebox.base_models.visibility import EVERYTHING, ViewerScope
 from archivebox.config.core import CORE_SETTINGS
 from archivebox.crawls.schedule import Template
 from archivebox.lib.jsonl import JSON
@@ -187,7 +187,7 @@ class Requester:
 
     user: User | None = None
     """In whose name it is archived; None: the system's."""
-    sight: Sight = EVERYTHING
+    viewer_scope: ViewerScope = EVERYTHING
     """Versions that they do not see do not count as archived."""
     may_name_private: bool = True
     """Whether they may name hosts of private networks."""
@@ -198,10 +198,10 @@ class Requester:
     address: str = ""
 
     @classmethod
-    def visitor(cls, user: User | None, sight: Sight, address: str) -> Self:
+    def visitor(cls, user: User | None, viewer_scope: ViewerScope, address: str) -> Self:
         """Somebody without an account that may add."""
         depth = visitor_setting("PUBLIC_ADD_DEPTH")
-        return cls(user, sight, False, MAX_URLS_AT_ONCE, depth, True, address)
+        return cls(user, viewer_scope, False, MAX_URLS_AT_ONCE, depth, True, address)
 
 
 ASSISTANT = Requester(may_name_private=False, max_urls=100, max_depth=3)

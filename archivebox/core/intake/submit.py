@@ -81,7 +81,7 @@ def accept(
     """
     require_urls(parsed)
     if request.duplicates.needs_versions:
-        find_versions(parsed, requester.sight)
+        find_versions(parsed, requester.viewer_scope)
     seeds = parsed.chosen(request)
     if requester.is_visitor:
         count_visitors_urls(requester.address, len(seeds))

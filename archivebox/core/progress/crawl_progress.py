@@ -11,7 +11,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from archivebox.base_models.counting import CountOf
-from archivebox.base_models.visibility import Sight, seen_by
+from archivebox.base_models.visibility import ViewerScope, seen_by
 from archivebox.base_models.work import HELD
 from archivebox.contract.failures import NOT_THE_PAGE
 from archivebox.contract.presentation import CONTENT
@@ -88,22 +88,22 @@ class CrawlProgress:
         return 60 * left / self.a_minute if is_known else None
 
 
-def progress_of(crawl: Crawl, sight: Sight) -> CrawlProgress:
+def progress_of(crawl: Crawl, scope: ViewerScope) -> CrawlProgress:
     """Counts the pages of the crawl that are seen, as far as that is cheap."""
     now = timezone.now()
-    kept = seen_by(sight, crawl.snapshot_set.kept())
-    recent = seen_by(sight, crawl.snapshot_set.filter(sealed_at__gt=now - SPEED_OVER))
+    kept = seen_by(scope, crawl.snapshot_set.kept())
+    recent = seen_by(scope, crawl.snapshot_set.filter(sealed_at__gt=now - SPEED_OVER))
     period = min(SPEED_OVER, max(now - crawl.created_at, timedelta(seconds=1)))
     a_minute = _counted(recent) * 60 / period.total_seconds()
     newest = kept.order_by("-pk").values_list("pk", flat=True).first()
     received = read_totals(egress_dir(crawl.path)).received
     unchanged = _counted(UnchangedCheck.objects.filter(crawl=crawl))
-    return CrawlProgress(crawl.status, counts_of(crawl, sight), a_minute, received, newest, unchanged)
+    return CrawlProgress(crawl.status, counts_of(crawl, scope), a_minute, received, newest, unchanged)
 
 
-def counts_of(crawl: Crawl, sight: Sight) -> dict[str, int]:
+def counts_of(crawl: Crawl, scope: ViewerScope) -> dict[str, int]:
     """The pages of the crawl that are seen, by status; more than COUNTED: there are more than that."""
-    kept = seen_by(sight, crawl.snapshot_set.kept())
+    kept = seen_by(scope, crawl.snapshot_set.kept())
     counts = {status: _counted(kept.filter(status=status)) for status in Snapshot.StatusChoices.values}
     return {status: count for status, count in counts.items() if count}
 
@@ -119,9 +119,9 @@ class Size(NamedTuple):
     done: int
 
 
-def sizes_of(crawls: Sequence[Crawl], sight: Sight) -> list[Size]:
+def sizes_of(crawls: Sequence[Crawl], scope: ViewerScope) -> list[Size]:
     """The size of each crawl of a list as far as it is seen, by one query."""
-    kept = seen_by(sight, Snapshot.objects.kept()).exclude(status=Snapshot.StatusChoices.CANCELLED)
+    kept = seen_by(scope, Snapshot.objects.kept()).exclude(status=Snapshot.StatusChoices.CANCELLED)
     pages = kept.filter(crawl=OuterRef("pk")).order_by().values("pk")
     first, done = pages[: COUNTED_IN_LISTS + 1], pages.filter(status="sealed")[: COUNTED_IN_LISTS + 1]
     rows = Crawl.objects.filter(pk__in=[crawl.pk for crawl in crawls]).order_by()

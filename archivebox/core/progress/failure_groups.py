@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from archivebox.base_models.literal import Literal
-from archivebox.base_models.visibility import Sight
+from archivebox.base_models.visibility import ViewerScope
 from archivebox.contract import reasons
 from archivebox.contract.failures import FINAL
 from archivebox.core.archiveresult import ArchiveResult
@@ -37,10 +37,10 @@ class Failures:
     are_all_counted: bool
 
 
-def failures_by(what: str, sight: Sight) -> Failures:
+def failures_by(what: str, scope: ViewerScope) -> Failures:
     """Failures of pages that are seen and that nobody removed; ``what``: reason, plugin or host."""
     column = {"reason": "reason", "plugin": "plugin", "host": "snapshot__domain"}[what]
-    failed = _failed(sight).order_by("-snapshot_id")
+    failed = _failed(scope).order_by("-snapshot_id")
     found = list(failed.values_list(column, "reason")[: COUNTED + 1])
     every = Counter(name for name, _ in found[:COUNTED])
     final = Counter(name for name, reason in found[:COUNTED] if reason in FINAL)
@@ -48,16 +48,16 @@ def failures_by(what: str, sight: Sight) -> Failures:
     return Failures([FailureGroup(name, count, count - final[name]) for name, count in largest], len(found) <= COUNTED)
 
 
-def failed_pages(crawl_id: UUID, sight: Sight) -> Iterator[tuple[str, str]]:
+def failed_pages(crawl_id: UUID, scope: ViewerScope) -> Iterator[tuple[str, str]]:
     """The pages of a crawl of which something failed: URL, and which plugin failed why."""
-    failed = _failed(sight).filter(snapshot__crawl_id=crawl_id).order_by("snapshot_id", "pk")
+    failed = _failed(scope).filter(snapshot__crawl_id=crawl_id).order_by("snapshot_id", "pk")
     rows = failed.values_list("snapshot_id", "snapshot__url", "plugin", "reason").iterator()
     for (_, url), results in groupby(rows, itemgetter(0, 1)):
         yield url, " ".join(f"{plugin}: {sentence_of(reason)[0]}" for _, _, plugin, reason in results)
 
 
-def _failed(sight: Sight) -> "QuerySet[ArchiveResult, ArchiveResult]":
-    there = Q(snapshot__retired_at__isnull=True) & sight.condition("snapshot__")
+def _failed(scope: ViewerScope) -> "QuerySet[ArchiveResult, ArchiveResult]":
+    there = Q(snapshot__retired_at__isnull=True) & scope.condition("snapshot__")
     return ArchiveResult.objects.filter(there, status=Literal("failed"))
 
 

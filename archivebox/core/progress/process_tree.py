@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, Q
 
 from archivebox.base_models.literal import Literal
-from archivebox.base_models.visibility import Sight, seen_by
+from archivebox.base_models.visibility import ViewerScope, seen_by
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.models import Crawl
 from archivebox.machine.models import Process
@@ -32,22 +32,22 @@ class Branch:
     children: "list[Branch]" = field(default_factory=list)
 
 
-def process_is_seen(sight: Sight) -> Q:
+def process_is_seen(scope: ViewerScope) -> Q:
     """All that it works for is there and seen: its arguments and outputs tell of that.
 
     What somebody typed at the command line is theirs, and may name anything.
     """
-    if sight.is_whole:
+    if scope.is_whole:
         return Q()
-    page = seen_by(sight, Snapshot.objects.filter(pk=OuterRef("snapshot_id")))
-    crawl = seen_by(sight, Crawl.objects.filter(pk=OuterRef("crawl_id")))
+    page = seen_by(scope, Snapshot.objects.filter(pk=OuterRef("snapshot_id")))
+    crawl = seen_by(scope, Crawl.objects.filter(pk=OuterRef("crawl_id")))
     works_for_what_is_seen = (Q(snapshot_id=None) | Q(Exists(page))) & (Q(crawl_id=None) | Q(Exists(crawl)))
     return ~Q(process_type=Literal(Process.TypeChoices.CLI)) & works_for_what_is_seen
 
 
-def running_tree(sight: Sight) -> list[Branch]:
+def running_tree(scope: ViewerScope) -> list[Branch]:
     """What runs now, on all machines, with everything above it, as far as it is seen."""
-    seen = Process.objects.filter(process_is_seen(sight))
+    seen = Process.objects.filter(process_is_seen(scope))
     every = seen.select_related("machine").defer("stdout", "stderr", "env", "declared")
     rows = {row.pk: row for row in every.running()[:MOST_RUNNING]}  # in no order: that of an index of these alone
     asked: set[UUID] = set()

@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, QuerySet
 
 from archivebox.base_models.counting import CountOf
-from archivebox.base_models.visibility import Sight, seen_by
+from archivebox.base_models.visibility import ViewerScope, seen_by
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.tag import Tag
 from archivebox.lib.batches import batches
@@ -17,14 +17,14 @@ LOOKED_AT = 1_000
 """Pages of a tag among which one that is seen is looked for: 2 ms where all are hidden."""
 
 
-def tags_seen_by(sight: Sight, most: int | None = LOOKED_AT) -> "QuerySet[Tag]":
+def tags_seen_by(scope: ViewerScope, most: int | None = LOOKED_AT) -> "QuerySet[Tag]":
     """All tags but those that are on pages, and on none of the newest of these that is seen; ``most`` None: of all."""
     tags = Tag.objects.all()
-    if sight.is_whole:
+    if scope.is_whole:
         return tags
     through = Snapshot.tags.through.objects
     newest = through.filter(tag_id=OuterRef(OuterRef("pk"))).order_by("-snapshot_id").values("snapshot_id")[:most]
-    seen = seen_by(sight, Snapshot.objects.filter(pk__in=newest))
+    seen = seen_by(scope, Snapshot.objects.filter(pk__in=newest))
     return tags.filter(~Exists(through.filter(tag_id=OuterRef("pk"))) | Exists(seen))
 
 
@@ -52,8 +52,8 @@ def retag(snapshot: Snapshot, names: Iterable[str]) -> None:
     tag([snapshot.pk], wanted.values())
 
 
-def pages_of(tags: Iterable[Tag], sight: Sight, most: int) -> dict[UUID, int]:
+def pages_of(tags: Iterable[Tag], scope: ViewerScope, most: int) -> dict[UUID, int]:
     """How many pages in the Library have each tag; counted up to one more than ``most``, by one query for all."""
-    pages = seen_by(sight, Snapshot.objects.in_library().filter(tags=OuterRef("pk"))).order_by().values("pk")
+    pages = seen_by(scope, Snapshot.objects.in_library().filter(tags=OuterRef("pk"))).order_by().values("pk")
     counted = Tag.objects.filter(pk__in=[tag.pk for tag in tags]).annotate(pages=CountOf(pages[: most + 1]))
     return dict(counted.order_by().values_list("pk", "pages"))

@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from archivebox.base_models.transactions import write_transaction
-from archivebox.base_models.visibility import Sight, seen_by
+from archivebox.base_models.visibility import ViewerScope, seen_by
 from archivebox.contract.reasons import Reason
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.unchanged_check import UnchangedCheck
@@ -23,11 +23,11 @@ BATCH = 500
 """URLs of one query."""
 
 
-def latest_versions(urls: Iterable[str], sight: Sight) -> dict[str, UUID]:
+def latest_versions(urls: Iterable[str], scope: ViewerScope) -> dict[str, UUID]:
     """URL → key of its latest kept Snapshot that is seen, of those that have one."""
     latest: dict[str, UUID] = {}
     for batch in batches(urls, BATCH):
-        rows = seen_by(sight, Snapshot.objects.kept()).filter(url__in=batch).order_by("id").values_list("url", "pk")
+        rows = seen_by(scope, Snapshot.objects.kept()).filter(url__in=batch).order_by("id").values_list("url", "pk")
         latest.update(rows)
     return latest
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from archivebox.base_models.visibility import Sight
+from archivebox.base_models.visibility import ViewerScope
 from archivebox.contract.reasons import Reason
 from archivebox.core.tags.assign_tags import tags_seen_by
 from archivebox.hooks import plugins
@@ -32,21 +32,21 @@ Value = tuple[str, str]
 """A value, and what it means."""
 
 
-def complete(text: str, cursor: int, sight: Sight) -> list[Suggestion]:
+def complete(text: str, cursor: int, scope: ViewerScope) -> list[Suggestion]:
     """What the word before the cursor may become, for who sees so far."""
     found = _TYPED.search(text[:cursor])
     part = found["part"] if found else ""
     start = cursor - len(part)
-    return [Suggestion(start, cursor, *value) for value in islice(_values(part, sight), MOST)]
+    return [Suggestion(start, cursor, *value) for value in islice(_values(part, scope), MOST)]
 
 
-def _values(part: str, sight: Sight) -> Iterator[Value]:
+def _values(part: str, scope: ViewerScope) -> Iterator[Value]:
     found = _VALUE.match(part)
     if found is None:
         yield from _keys(part.lower())
         return
     key = "tag" if found["key"] == "#" else found["key"].rstrip(":").lower()
-    for value, meaning in _values_of(key, found["begun"], sight):
+    for value, meaning in _values_of(key, found["begun"], scope):
         quoted = f'"{value}"' if re.search(r"[\s()]", value) else value
         yield f"{found['key']}{quoted}", meaning
 
@@ -58,9 +58,9 @@ def _keys(begun: str) -> Iterator[Value]:
             yield shown, key.meaning
 
 
-def _values_of(key: str, begun: str, sight: Sight) -> Iterator[Value]:
+def _values_of(key: str, begun: str, scope: ViewerScope) -> Iterator[Value]:
     if key in _FROM_ROWS:
-        yield from _FROM_ROWS[key](begun, sight)
+        yield from _FROM_ROWS[key](begun, scope)
     elif key in _FROM_PLUGINS:
         yield from _FROM_PLUGINS[key](begun)
     elif key in KEYS:
@@ -69,22 +69,22 @@ def _values_of(key: str, begun: str, sight: Sight) -> Iterator[Value]:
                 yield value, meaning
 
 
-def _tags(begun: str, sight: Sight) -> Iterator[Value]:
+def _tags(begun: str, scope: ViewerScope) -> Iterator[Value]:
     """Those that begin so, then those that have it somewhere."""
-    names = tags_seen_by(sight).order_by("name").values_list("name", flat=True)
+    names = tags_seen_by(scope).order_by("name").values_list("name", flat=True)
     firsts = list(names.filter(name__istartswith=begun)[:MOST])
     others = names.filter(name__icontains=begun).exclude(name__istartswith=begun)[: MOST - len(firsts)]
     for name in [*firsts, *others]:
         yield name, ""
 
 
-def _hosts(begun: str, sight: Sight) -> Iterator[Value]:
-    for domain in distinct_values("domain", begun.lower().replace(":", "_"), sight):
+def _hosts(begun: str, scope: ViewerScope) -> Iterator[Value]:
+    for domain in distinct_values("domain", begun.lower().replace(":", "_"), scope):
         yield shown_host(domain), ""
 
 
-def _media_types(begun: str, sight: Sight) -> Iterator[Value]:
-    for name in distinct_values("mime_type", begun.lower(), sight):
+def _media_types(begun: str, scope: ViewerScope) -> Iterator[Value]:
+    for name in distinct_values("mime_type", begun.lower(), scope):
         if name:
             yield name, ""
 
@@ -101,7 +101,7 @@ def _reasons(begun: str) -> Iterator[Value]:
             yield reason.value, reason.sentence
 
 
-_FROM_ROWS: dict[str, Callable[[str, Sight], Iterator[Value]]] = {
+_FROM_ROWS: dict[str, Callable[[str, ViewerScope], Iterator[Value]]] = {
     "tag": _tags,
     "host": _hosts,
     "mime": _media_types,

@@ -14,7 +14,7 @@ from django.db.models.functions import Coalesce
 from django.db.models.lookups import GreaterThanOrEqual, LessThanOrEqual
 
 from archivebox.base_models.literal import Literal, one_of
-from archivebox.base_models.visibility import EVERYTHING, Sight, Visibility, seen_by
+from archivebox.base_models.visibility import EVERYTHING, ViewerScope, Visibility, seen_by
 from archivebox.contract.presentation import Role
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.note import Note
@@ -43,7 +43,7 @@ MOST_MEDIA_TYPES = 1_000
 class QueryContext:
     """What a condition is made with, beside the query."""
 
-    sight: Sight
+    scope: ViewerScope
     """Which pages there are for whoever asks."""
     texts: Texts = field(default_factory=dict)
     first: UUID | None = None
@@ -79,7 +79,7 @@ def condition(node: Node, known: QueryContext) -> Q:
         case Field("text", value):
             return Q(pk__in=known.texts.get((value,), []))
         case Field("is", "latest"):
-            return _is_latest(known.sight)
+            return _is_latest(known.scope)
         case Field("is", "complete"):
             return Q(status="sealed") & ~condition(FAILED, known)
         case Field("quality", value):
@@ -238,8 +238,8 @@ def _is_tagged() -> Q:
     return Q(Exists(Snapshot.tags.through.objects.filter(snapshot_id=OuterRef("pk"))))
 
 
-def _is_latest(sight: Sight) -> Q:
-    newer = seen_by(sight, Snapshot.objects.in_library()).filter(url=OuterRef("url"), pk__gt=OuterRef("pk"))
+def _is_latest(scope: ViewerScope) -> Q:
+    newer = seen_by(scope, Snapshot.objects.in_library()).filter(url=OuterRef("url"), pk__gt=OuterRef("pk"))
     return ~Q(Exists(newer))
 
 

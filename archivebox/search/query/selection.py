@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db.models import Q, Subquery
 
 from archivebox.base_models.paging import Order, PageCursor
-from archivebox.base_models.visibility import Sight, seen_by
+from archivebox.base_models.visibility import ViewerScope, seen_by
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.search.backend import SearchHit, chosen_backend
 from archivebox.search.query.conditions import QueryContext, condition, listed_for
@@ -75,7 +75,7 @@ def _from_the_first(node: Node, beyond: UUID | None, *, descending: bool) -> Q:
 
 def select(
     text: str,
-    sight: Sight,
+    scope: ViewerScope,
     *,
     among: SnapshotQuerySet | None = None,
     removed: bool = True,
@@ -89,12 +89,12 @@ def select(
     notes are searched, which not everybody may. ``every``: all that have the words in a text, not the best 1,000.
     Raises QueryError, and SearchUnavailableError where the search engine cannot answer.
     """
-    return chosen(text, sight, among=among, removed=removed, texts=texts, every=every).rows
+    return chosen(text, scope, among=among, removed=removed, texts=texts, every=every).rows
 
 
 def chosen(
     text: str,
-    sight: Sight,
+    scope: ViewerScope,
     *,
     among: SnapshotQuerySet | None = None,
     removed: bool = True,
@@ -104,16 +104,16 @@ def chosen(
     """The same, with what was found in texts."""
     tree = parse(text)
     wanted = list(_wanted_texts(tree)) if texts else []
-    found = {words: _hits(words, sight, every=every or is_negated) for words, is_negated in wanted}
-    rows = seen_by(sight, _among(tree, removed=removed) if among is None else among)
+    found = {words: _hits(words, scope, every=every or is_negated) for words, is_negated in wanted}
+    rows = seen_by(scope, _among(tree, removed=removed) if among is None else among)
     rows = rows if _asks_for_unfetched(tree) else rows.but_unfetched()
     hits: dict[UUID, list[SearchHit]] = {}
     for words, is_negated in wanted:
         for hit in [] if is_negated else found[words]:
             hits.setdefault(hit.snapshot, []).append(hit)
     keys = {words: list(dict.fromkeys(hit.snapshot for hit in some)) for words, some in found.items()}
-    notes = texts and (sight.is_whole or sight.account is not None)
-    return Selection(rows, tree, QueryContext(sight, keys, notes=notes), tuple(_words(tree)), hits)
+    notes = texts and (scope.is_whole or scope.account is not None)
+    return Selection(rows, tree, QueryContext(scope, keys, notes=notes), tuple(_words(tree)), hits)
 
 
 def _among(tree: Node, *, removed: bool) -> SnapshotQuerySet:
@@ -180,7 +180,7 @@ def _words(tree: Node) -> list[str]:
     return [word for words, is_negated in _wanted_texts(tree) if not is_negated for word in words]
 
 
-def _hits(words: tuple[str, ...], sight: Sight, *, every: bool) -> list[SearchHit]:
+def _hits(words: tuple[str, ...], scope: ViewerScope, *, every: bool) -> list[SearchHit]:
     backend = chosen_backend()
     if backend is None:
         return []
@@ -188,13 +188,13 @@ def _hits(words: tuple[str, ...], sight: Sight, *, every: bool) -> list[SearchHi
     if every and len(hits) == ALL_HITS:
         sentence = f"More than {ALL_HITS:,} texts have {' '.join(words)!r}: look for more words, or leave it out."
         raise QueryError(sentence, 0)
-    if every or sight.is_whole or len(hits) < MOST_HITS:
+    if every or scope.is_whole or len(hits) < MOST_HITS:
         return hits
-    return _seen(backend.query(words, ALL_HITS), sight)[:MOST_HITS]
+    return _seen(backend.query(words, ALL_HITS), scope)[:MOST_HITS]
 
 
-def _seen(hits: list[SearchHit], sight: Sight) -> list[SearchHit]:
+def _seen(hits: list[SearchHit], scope: ViewerScope) -> list[SearchHit]:
     """An engine does not know who asks: all of its best may be hidden."""
     keys = {hit.snapshot for hit in hits}
-    seen = set(seen_by(sight, Snapshot.objects.filter(pk__in=keys)).values_list("pk", flat=True))
+    seen = set(seen_by(scope, Snapshot.objects.filter(pk__in=keys)).values_list("pk", flat=True))
     return [hit for hit in hits if hit.snapshot in seen]

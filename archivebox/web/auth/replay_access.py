@@ -13,8 +13,8 @@ from django.http.request import validate_host
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
-from archivebox.accounts.permission import sight_of
-from archivebox.base_models.visibility import Sight
+from archivebox.accounts.permission import viewer_scope
+from archivebox.base_models.visibility import ViewerScope
 from archivebox.replay.capability import PUBLIC, Capability, Purpose
 from archivebox.replay.folders import folder_of
 from archivebox.replay.listener import EndedError
@@ -41,10 +41,10 @@ def look_up(right: Capability) -> Path | None:
     try:
         if right.purpose is Purpose.SHARED:
             return _shared_folder(right)
-        sight = _sight_of(right)
-        if sight is None:
+        scope = _viewer_scope(right)
+        if scope is None:
             raise EndedError
-        return folder_of(right.snapshot_id, sight)
+        return folder_of(right.snapshot_id, scope)
     finally:
         connection.close()
 
@@ -53,8 +53,8 @@ def look_up_view(label: str) -> OpenView:
     """The script view that ``label`` opens; EndedError where it or its viewer's session has ended. Blocks."""
     try:
         view = find_script_view(label)
-        sight = None if view is None else _sight_of(Capability(view.snapshot_id, Purpose.SCRIPTS, view.viewer))
-        folder = None if view is None or sight is None else folder_of(view.snapshot_id, sight)
+        scope = None if view is None else _viewer_scope(Capability(view.snapshot_id, Purpose.SCRIPTS, view.viewer))
+        folder = None if view is None or scope is None else folder_of(view.snapshot_id, scope)
         if view is None or folder is None:
             raise EndedError
         return OpenView(view.pk, folder, page_place(folder, view.snapshot_id, view.url))
@@ -92,13 +92,13 @@ def _shared_folder(right: Capability) -> Path:
     return page.path
 
 
-def _sight_of(right: Capability) -> Sight | None:
+def _viewer_scope(right: Capability) -> ViewerScope | None:
     """How far its viewer sees by now; None for one who has left."""
     if right.viewer != PUBLIC:
         user = _logged_in(right.viewer)
-        return None if user is None else sight_of(user)
+        return None if user is None else viewer_scope(user)
     is_open = settings.PUBLIC_SNAPSHOTS or (settings.PUBLIC_INDEX and right.purpose is Purpose.FILE)
-    return sight_of(AnonymousUser()) if is_open else None
+    return viewer_scope(AnonymousUser()) if is_open else None
 
 
 def _logged_in(viewer: str) -> User | None:

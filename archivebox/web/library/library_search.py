@@ -7,7 +7,7 @@ from typing import Self
 from django.contrib import messages
 from django.http import HttpRequest
 
-from archivebox.accounts.permission import sight_of
+from archivebox.accounts.permission import viewer_scope
 from archivebox.accounts.roles import Action
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.facets import frequent_tags, quoted
@@ -30,12 +30,12 @@ def found(request: HttpRequest, query: str) -> Selection:
     Texts are not searched for whoever may see the list alone, and could guess at them; what was removed is theirs
     who may bring it back.
     """
-    sight, removed = sight_of(request.user), allows(request, Action.EDIT)
+    scope, removed = viewer_scope(request.user), allows(request, Action.EDIT)
     try:
-        return chosen(query, sight, removed=removed, texts=may_see(request, "PUBLIC_SNAPSHOTS"))
+        return chosen(query, scope, removed=removed, texts=may_see(request, "PUBLIC_SNAPSHOTS"))
     except SearchUnavailableError as problem:
         messages.warning(request, f"Only titles, URLs and tags were searched. {problem}")
-        return chosen(query, sight, removed=removed, texts=False)
+        return chosen(query, scope, removed=removed, texts=False)
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,8 @@ def to_begin_with(request: HttpRequest) -> list[Suggestion]:
     """What an empty box offers: former searches, frequent tags, examples."""
     known = recent(request)
     former = [Suggestion(0, 0, query, "searched before") for query in known]
-    tags = [Suggestion(0, 0, f"#{quoted(name)}", "tag") for name in frequent_tags(sight_of(request.user), MOST_TAGS)]
+    tags = [
+        Suggestion(0, 0, f"#{quoted(name)}", "tag") for name in frequent_tags(viewer_scope(request.user), MOST_TAGS)
+    ]
     examples = [Suggestion(0, 0, query, explain(query)) for query in EXAMPLES if query not in known]
     return [*former, *tags, *examples]

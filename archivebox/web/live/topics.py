@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from uuid import UUID
 
-from archivebox.base_models.visibility import EVERYTHING, MEMBERS, Sight
+from archivebox.base_models.visibility import EVERYTHING, MEMBERS, ViewerScope
 from archivebox.web.live.hub import Topic
 
 HEADER = "X-ArchiveBox-Topics"
@@ -11,15 +11,15 @@ HEADER = "X-ArchiveBox-Topics"
 _NAMED = {"all": EVERYTHING, "members": MEMBERS}
 
 
-def topic_of(sight: Sight, crawl_id: UUID | None = None) -> Topic:
+def topic_of(scope: ViewerScope, crawl_id: UUID | None = None) -> Topic:
     """``members`` or ``17``; of one crawl ``members/<id>``. Those who own nothing private share theirs."""
-    name = next((name for name, known in _NAMED.items() if known == sight), str(sight.account))
+    name = next((name for name, known in _NAMED.items() if known == scope), str(scope.account))
     return name if crawl_id is None else f"{name}/{crawl_id}"
 
 
-def sight_in(topic: Topic) -> Sight:
+def scope_in(topic: Topic) -> ViewerScope:
     name = topic.partition("/")[0]
-    return _NAMED.get(name) or Sight(int(name))
+    return _NAMED.get(name) or ViewerScope(int(name))
 
 
 def crawls_in(topics: Collection[Topic]) -> set[UUID]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
-from archivebox.base_models.visibility import Sight, seen_by
+from archivebox.base_models.visibility import ViewerScope, seen_by
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.versions.url_versions import latest_versions
@@ -36,14 +36,14 @@ class Links:
     inward: list[Snapshot]
 
 
-def links_of(snapshot: Snapshot, results: Iterable[ArchiveResult], sight: Sight) -> Links:
+def links_of(snapshot: Snapshot, results: Iterable[ArchiveResult], scope: ViewerScope) -> Links:
     """Those that plugins with the role ``links`` found, and the pages whose crawl came here by a link."""
     titles = _found(snapshot, results)
-    known = latest_versions(titles, sight)
+    known = latest_versions(titles, scope)
     links = [Outlink(url, title, known.get(url)) for url, title in titles.items()]
     others = [link for link in links if link.snapshot_id is None]
-    pages = seen_by(sight, Snapshot.objects.kept())
-    inward = pages.filter(sight.condition("outlinks__"), outlinks__url=snapshot.url).distinct().order_by("-pk")[:SHOWN]
+    pages = seen_by(scope, Snapshot.objects.kept())
+    inward = pages.filter(scope.condition("outlinks__"), outlinks__url=snapshot.url).distinct().order_by("-pk")[:SHOWN]
     return Links([link for link in links if link.snapshot_id][:SHOWN], others[:SHOWN], len(others), list(inward))
 
 

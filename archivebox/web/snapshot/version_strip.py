@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from archivebox.base_models.visibility import Sight, seen_by
+from archivebox.base_models.visibility import ViewerScope, seen_by
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.unchanged_check import UnchangedCheck
 
@@ -43,9 +43,9 @@ class Strip:
         return next((number for number, dot in enumerate(self.dots, 1) if dot.is_current), 0)
 
 
-def strip_of(snapshot: Snapshot, sight: Sight) -> Strip:
+def strip_of(snapshot: Snapshot, scope: ViewerScope) -> Strip:
     """The versions of this URL that are seen and that nobody removed."""
-    rows = list(seen_by(sight, Snapshot.objects.kept()).of_url(snapshot.url)[:MOST])[::-1]
+    rows = list(seen_by(scope, Snapshot.objects.kept()).of_url(snapshot.url)[:MOST])[::-1]
     looks = _looks_at(rows)
     times = [row.created_at.timestamp() for row in rows]
     first, length = min(times, default=0.0), max(times, default=0.0) - min(times, default=0.0)

@@ -16,7 +16,7 @@ from django.utils.html import format_html
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
-from archivebox.accounts.permission import sight_of
+from archivebox.accounts.permission import viewer_scope
 from archivebox.accounts.requester import is_visitor, requester_of
 from archivebox.accounts.roles import Action
 from archivebox.core.intake.parse_input import ParsedInput, find_versions, parse
@@ -210,7 +210,7 @@ def presets_of(request: HttpRequest) -> "QuerySet[AddPreset, AddPreset]":
 
 
 def _said_of(request: HttpRequest, asked: AddForm, found: ParsedInput) -> dict[str, Any]:
-    find_versions(found, sight_of(request.user))
+    find_versions(found, viewer_scope(request.user))
     count = len(found.chosen(asked.request()))
     return {
         "found": found,

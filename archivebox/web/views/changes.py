@@ -5,7 +5,7 @@ from uuid import UUID
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from archivebox.accounts.permission import sight_of
+from archivebox.accounts.permission import viewer_scope
 from archivebox.contract.formats import Format, FormatKind, best_of, formats_of
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
@@ -32,7 +32,7 @@ def two(request: HttpRequest, snapshot_id: UUID, other_id: UUID) -> HttpResponse
         "old": old,
         "new": new,
         "card": cards(request, [new])[0],
-        "strip": strip_of(new, sight_of(request.user)),
+        "strip": strip_of(new, viewer_scope(request.user)),
         "as_picture": request.GET.get("as") == "picture",
     }
     context |= _pictures(request, old, new) if context["as_picture"] else _texts(old, new)

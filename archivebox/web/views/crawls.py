@@ -9,7 +9,7 @@ from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
-from archivebox.accounts.permission import may_show, sight_of, visible_crawls, visible_snapshots
+from archivebox.accounts.permission import may_show, viewer_scope, visible_crawls, visible_snapshots
 from archivebox.accounts.roles import Action
 from archivebox.base_models.visibility import seen_by
 from archivebox.config.core import CORE_SETTINGS
@@ -42,7 +42,7 @@ _CRAWLS = tuple(name for name in CORE_SETTINGS if name.startswith(("URL_", "MAX_
 def index(request: HttpRequest) -> HttpResponse:
     """The newest first, each with how far it is."""
     page = page_of(visible_crawls(request.user).defer("config"), request)
-    lines = list(zip(page.rows, sizes_of(page.rows, sight_of(request.user)), strict=True))
+    lines = list(zip(page.rows, sizes_of(page.rows, viewer_scope(request.user)), strict=True))
     return render(request, "web/crawls.html", {"page": page, "lines": lines, "busy": _is_any_open(page.rows)})
 
 
@@ -69,7 +69,7 @@ def crawl_page(
     request: HttpRequest, crawl: Crawl, show: str, more: dict[str, Any] | None = None, status: int = 200
 ) -> HttpResponse:
     """The page, with ``more`` for one of its parts: a form that was not taken, and why."""
-    progress = progress_of(crawl, sight_of(request.user))
+    progress = progress_of(crawl, viewer_scope(request.user))
     context = {
         "crawl": crawl, "title": str(crawl), "progress": progress, "busy": crawl.status in Crawl.OPEN,
         "seen_by": SEEN_BY, "can_show": may_show(request.user, crawl),
@@ -108,7 +108,7 @@ def _queue_part(request: HttpRequest, crawl: Crawl) -> dict[str, Any]:
         rules = rules_with(crawl, **tried)
     except ValueError as error:
         problem, rules = f"{error}.", rules_with(crawl)
-    waiting = list(judged(seen_by(sight_of(request.user), queue_of(crawl))[: QUEUE_SHOWN + 1], rules))
+    waiting = list(judged(seen_by(viewer_scope(request.user), queue_of(crawl))[: QUEUE_SHOWN + 1], rules))
     lines = list(islice(waiting, QUEUE_SHOWN))
     return {
         "lines": lines, "more": len(waiting) > len(lines), "struck": sum(not line.answer.admitted for line in lines),

@@ -8,10 +8,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET
 
-from archivebox.accounts.permission import sight_of, visible_crawls, visible_snapshots
+from archivebox.accounts.permission import viewer_scope, visible_crawls, visible_snapshots
 from archivebox.accounts.roles import Action
 from archivebox.base_models.literal import Literal
-from archivebox.base_models.visibility import MEMBERS, Sight, Visibility, hidden_from
+from archivebox.base_models.visibility import MEMBERS, ViewerScope, Visibility, hidden_from
 from archivebox.web.auth.page_access import requires
 from archivebox.web.live.hub import Topic
 from archivebox.web.live.topics import HEADER, topic_of
@@ -36,7 +36,7 @@ def events(request: HttpRequest) -> HttpResponse:
 def screencast(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
     """The same for what the tabs of a crawl show; of one with a page that is hidden, none is shown."""
     crawl = get_object_or_404(visible_crawls(request.user), pk=crawl_id)
-    if hidden_from(sight_of(request.user), crawl.snapshot_set.unsealed()).exists():
+    if hidden_from(viewer_scope(request.user), crawl.snapshot_set.unsealed()).exists():
         raise Http404("no such screen")
     return _beginning()
 
@@ -50,21 +50,21 @@ def _beginning() -> HttpResponse:
 
 def _topics(request: HttpRequest) -> Iterator[Topic]:
     """What is told to all who see as far; and of the crawls that the page shows, those that are seen."""
-    sight = _shared(request)
-    yield topic_of(sight)
+    scope = _shared(request)
+    yield topic_of(scope)
     keys = list(_keys(request.GET.getlist("crawl")[:MOST_CRAWLS]))
     for key in visible_crawls(request.user).filter(pk__in=keys).values_list("pk", flat=True):
-        yield topic_of(sight, key)
+        yield topic_of(scope, key)
 
 
-def _shared(request: HttpRequest) -> Sight:
+def _shared(request: HttpRequest) -> ViewerScope:
     """How far somebody sees, as one with all others where they own nothing private."""
-    sight = sight_of(request.user)
-    mine = {"created_by": sight.account, "visibility": Literal(Visibility.PRIVATE)}
-    is_more = sight.is_whole or any(
+    scope = viewer_scope(request.user)
+    mine = {"created_by": scope.account, "visibility": Literal(Visibility.PRIVATE)}
+    is_more = scope.is_whole or any(
         rows.filter(**mine).exists() for rows in (visible_crawls(request.user), visible_snapshots(request.user))
     )
-    return sight if is_more else MEMBERS
+    return scope if is_more else MEMBERS
 
 
 def _keys(texts: list[str]) -> Iterator[UUID]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from archivebox.accounts.permission import sight_of
+from archivebox.accounts.permission import viewer_scope
 from archivebox.accounts.roles import Action
 from archivebox.core.progress.failure_groups import COUNTED, FailureGroup, failures_by, sentence_of
 from archivebox.hooks import plugins
@@ -35,7 +35,7 @@ def index(request: HttpRequest) -> HttpResponse:
     """``?by=``: reason, plugin or host."""
     wanted = request.GET.get("by", "")
     by = wanted if wanted in BY else BY[0]
-    failures = failures_by(by, sight_of(request.user))
+    failures = failures_by(by, viewer_scope(request.user))
     lines = [_LINES[by](group) for group in failures.groups]
     counted = "" if failures.are_all_counted else f"{COUNTED:,}"
     return render(request, "web/failures.html", {"by": by, "choices": BY, "lines": lines, "counted": counted})

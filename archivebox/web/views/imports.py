@@ -14,7 +14,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse, Stream
 from django.shortcuts import get_object_or_404, redirect, render
 
 from archivebox.accounts import audit
-from archivebox.accounts.permission import sight_of, visible_crawls
+from archivebox.accounts.permission import viewer_scope, visible_crawls
 from archivebox.accounts.requester import requester_of
 from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
@@ -165,7 +165,7 @@ def _crawl_of(request: HttpRequest, job: Job) -> Crawl | None:
 def failed(request: HttpRequest, job_id: UUID) -> StreamingHttpResponse:
     """The URLs of which something could not be kept, as CSV."""
     crawl = _crawl_of(request, get_object_or_404(_imports(request), pk=job_id))
-    rows = failed_pages(crawl.pk, sight_of(request.user)) if crawl is not None else ()
+    rows = failed_pages(crawl.pk, viewer_scope(request.user)) if crawl is not None else ()
     lines = map(csv_line, chain([("url", "why")], rows))
     answer = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="failed-{job_id}.csv"'

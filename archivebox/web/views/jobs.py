@@ -12,7 +12,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
-from archivebox.accounts.permission import reachable_snapshots, sight_of
+from archivebox.accounts.permission import reachable_snapshots, viewer_scope
 from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
 from archivebox.core.tag import split_tags
@@ -139,7 +139,7 @@ def _chosen(request: HttpRequest) -> tuple[str | None, list[UUID], Job | None]:
 def _ask(request: HttpRequest, query: str | None, keys: list[UUID]) -> HttpResponse:
     """How many pages and bytes a removal concerns, and whether that is meant."""
     context = {
-        "plan": dry_run(query, keys, sight_of(request.user)),
+        "plan": dry_run(query, keys, viewer_scope(request.user)),
         "query": query,
         "keys": keys,
         "back": _back(request),

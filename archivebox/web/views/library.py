@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 
-from archivebox.accounts.permission import sight_of
+from archivebox.accounts.permission import viewer_scope
 from archivebox.accounts.roles import Action
 from archivebox.base_models.paging import PageOfRows, PlaceGoneError
 from archivebox.base_models.visibility import seen_by
@@ -102,9 +102,9 @@ def index(request: HttpRequest) -> HttpResponse:
 
 def _size(request: HttpRequest) -> int:
     """Pages that are there for who asks, as far as they are counted; more than COUNTED: there are more than that."""
-    sight = sight_of(request.user)
-    pages = seen_by(sight, Snapshot.objects.in_library()).order_by("-pk")[: COUNTED + 1]
-    return int(cache.get_or_set(f"pages-{'all' if sight.is_whole else sight.account}", pages.count, FACETS_KEPT) or 0)
+    scope = viewer_scope(request.user)
+    pages = seen_by(scope, Snapshot.objects.in_library()).order_by("-pk")[: COUNTED + 1]
+    return int(cache.get_or_set(f"pages-{'all' if scope.is_whole else scope.account}", pages.count, FACETS_KEPT) or 0)
 
 
 def _columns(request: HttpRequest, look: DisplayPreferences) -> tuple[str, ...]:
@@ -161,8 +161,8 @@ def _facets(request: HttpRequest, selection: Selection | None) -> list[tuple[str
     if selection is None:
         return []
     if not request.GET.get("q", "").strip():
-        sight = sight_of(request.user)
-        name = f"facets-{'all' if sight.is_whole else sight.account}"
+        scope = viewer_scope(request.user)
+        name = f"facets-{'all' if scope.is_whole else scope.account}"
         known: list[Facet] = cache.get_or_set(name, lambda: facets(selection), FACETS_KEPT)  # type: ignore[assignment]  # facets() has any
     else:
         known = facets(selection)

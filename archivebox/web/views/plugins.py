@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from archivebox.accounts.permission import sight_of
+from archivebox.accounts.permission import viewer_scope
 from archivebox.accounts.roles import Action
 from archivebox.config.resolve import Resolved, SettingError
 from archivebox.contract import reasons
@@ -136,6 +136,6 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
 def _outcomes(request: HttpRequest, name: str) -> dict[str, Any]:
     """Its latest results, and how many of these came to what."""
     rows = ArchiveResult.objects.select_related("snapshot").defer("output_files", "output_json")
-    chosen = sight_of(request.user).condition("snapshot__") & Q(plugin=name, snapshot__retired_at__isnull=True)
+    chosen = viewer_scope(request.user).condition("snapshot__") & Q(plugin=name, snapshot__retired_at__isnull=True)
     page = page_within(rows, chosen, request, OUTCOMES)
     return {"page": page, "came_to": Counter(result.status for result in page.rows).most_common()}

@@ -15,7 +15,7 @@ from archivebox.accounts import audit
 from archivebox.accounts.permission import (
     processes_among,
     reachable_snapshots,
-    sight_of,
+    viewer_scope,
     visible_crawls,
     visible_processes,
 )
@@ -41,8 +41,8 @@ BIG_FIELDS = ("stdout", "stderr", "env", "declared")
 def index(request: HttpRequest) -> HttpResponse:
     """``?part=running``: the tree alone. ``?type=``, ``?plugin=`` and ``?failed=yes`` choose among what has ended."""
     if request.GET.get("part") == "running":
-        return render(request, "web/processes/running.html", {"branches": running_tree(sight_of(request.user))})
-    context = _ended(request) | {"branches": running_tree(sight_of(request.user)), "plugins": list(plugins())}
+        return render(request, "web/processes/running.html", {"branches": running_tree(viewer_scope(request.user))})
+    context = _ended(request) | {"branches": running_tree(viewer_scope(request.user)), "plugins": list(plugins())}
     return render(request, "web/processes/index.html", context)
 
 

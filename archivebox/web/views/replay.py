@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import get_script_prefix
 
-from archivebox.accounts.permission import sight_of
+from archivebox.accounts.permission import viewer_scope
 from archivebox.accounts.roles import Action
 from archivebox.core.snapshot import Snapshot
 from archivebox.lib.urls import BadUrl, parse_url
@@ -33,7 +33,7 @@ def page(request: HttpRequest, when: str, url: str) -> HttpResponse:
     moment = None if when == LATEST else read_moment(when)
     if moment is None and when != LATEST:
         return _wrong(request, f"{when} is not a valid time. Use YYYYMMDDhhmmss or “latest”.")
-    snapshot = nearest(wanted, sight_of(request.user), moment)
+    snapshot = nearest(wanted, viewer_scope(request.user), moment)
     if snapshot is None:
         context = {"url": wanted, "may_add": may_see(request, "PUBLIC_ADD_VIEW")}
         return render(request, "web/not_kept.html", context, status=404)
@@ -47,7 +47,7 @@ def _shown(request: HttpRequest, snapshot: Snapshot, when: str, wanted: str) -> 
         return redirect("snapshot", snapshot.pk)
     if (when, wanted) != (moment_of(snapshot), snapshot.url):
         return redirect(address_of(snapshot))
-    older, newer = neighbours(snapshot, sight_of(request.user))
+    older, newer = neighbours(snapshot, viewer_scope(request.user))
     index = index_of(snapshot)
     results = list(snapshot.archiveresult_set.all())
     quality = quality_of(snapshot, results)

@@ -16,7 +16,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
-from archivebox.accounts.permission import may_show, sight_of, visible_crawls, visible_schedules
+from archivebox.accounts.permission import may_show, viewer_scope, visible_crawls, visible_schedules
 from archivebox.accounts.requester import requester_of
 from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
@@ -120,7 +120,7 @@ def one(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     """One schedule: what it archives, its next times, and its crawls."""
     schedule = _find(request, schedule_id)
     page = page_of(visible_crawls(request.user).filter(schedule=schedule), request)
-    sizes = sizes_of(page.rows, sight_of(request.user))
+    sizes = sizes_of(page.rows, viewer_scope(request.user))
     context = {
         "schedule": schedule, "when": _when(schedule), "times": _times(schedule), "page": page,
         "running": schedules.unended(schedule), "lines": list(zip(page.rows, sizes, strict=True)),

@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 from django.http import HttpRequest, JsonResponse
 
-from archivebox.accounts.permission import sight_of
+from archivebox.accounts.permission import viewer_scope
 from archivebox.search.query import complete
 from archivebox.search.query.parser import MOST_CHARACTERS
 from archivebox.web.auth.page_access import public_if
@@ -17,6 +17,6 @@ def help_typing(request: HttpRequest) -> JsonResponse:
     text = request.GET.get("q", "")[:MOST_CHARACTERS]
     at = request.GET.get("at", "")
     cursor = min(int(at), len(text)) if at.isdecimal() else len(text)
-    found = complete(text, cursor, sight_of(request.user)) if text.strip() else to_begin_with(request)
+    found = complete(text, cursor, viewer_scope(request.user)) if text.strip() else to_begin_with(request)
     suggestions = [asdict(one) for one in found]
     return JsonResponse({"suggestions": suggestions, **asdict(reading_of(text.strip()))})

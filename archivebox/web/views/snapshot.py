@@ -6,7 +6,7 @@ from uuid import UUID
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from archivebox.accounts.permission import may_show, reachable_snapshots, sight_of
+from archivebox.accounts.permission import may_show, reachable_snapshots, viewer_scope
 from archivebox.accounts.roles import Action
 from archivebox.contract.formats import File, Format, FormatKind, formats_of
 from archivebox.contract.verdicts import State, judge
@@ -56,7 +56,7 @@ def one(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
     context = showing.context() | {
         "snapshot": snapshot,
         "card": card,
-        "strip": strip_of(snapshot, sight_of(request.user)),
+        "strip": strip_of(snapshot, viewer_scope(request.user)),
         "busy": busy,
         "is_at_work": busy and snapshot.status == Snapshot.StatusChoices.STARTED,
         "is_watchable": busy and request.user.is_authenticated and not showing.is_full,
@@ -198,7 +198,7 @@ def _beside(request: HttpRequest, snapshot: Snapshot, results: list[ArchiveResul
         "can_show": may_show(request.user, snapshot),
         "tags_text": ", ".join(tag.name for tag in tags),
         "notes": snapshot.note_set.select_related("author") if request.user.is_authenticated else (),
-        "links": links_of(snapshot, results, sight_of(request.user)) if allows(request, Action.LIST) else None,
+        "links": links_of(snapshot, results, viewer_scope(request.user)) if allows(request, Action.LIST) else None,
         "language": _language(results),
         "shares": shares_of(request, snapshot),
     }

@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
-from archivebox.accounts.permission import sight_of
+from archivebox.accounts.permission import viewer_scope
 from archivebox.base_models.paging import Order
 from archivebox.base_models.transactions import write_transaction
 from archivebox.core.tag import Tag
@@ -56,7 +56,7 @@ def _make(request: HttpRequest) -> HttpResponse:
 @require_POST
 def change(request: HttpRequest, tag_id: UUID) -> HttpResponse:
     """``do``: ``rename`` (to ``name``), ``merge`` (into the tag ``into``), ``delete``."""
-    tag = get_object_or_404(tags_seen_by(sight_of(request.user), most=None), pk=tag_id)
+    tag = get_object_or_404(tags_seen_by(viewer_scope(request.user), most=None), pk=tag_id)
     wanted, before, said = request.POST.get("do"), tag.name, ""
     try:
         with write_transaction():
@@ -104,17 +104,17 @@ def _done(request: HttpRequest) -> HttpResponse:
 
 
 def _page(request: HttpRequest, status: int = 200) -> HttpResponse:
-    name, sight = request.GET.get("name", "").strip(), sight_of(request.user)
+    name, scope = request.GET.get("name", "").strip(), viewer_scope(request.user)
     context = {
         "name": name,
         "is_new": bool(Tag.slug_of(name)) and not Tag.objects.filter(slug=Tag.slug_of(name)).exists(),
     }
     if name:
-        shown = _nearly(name, tags_seen_by(sight))
+        shown = _nearly(name, tags_seen_by(scope))
     else:
-        page = page_of(tags_seen_by(sight), request, SIZE, BY_NAME)
+        page = page_of(tags_seen_by(scope), request, SIZE, BY_NAME)
         shown, context["page"] = page.rows, page
-    counts = pages_of(shown, sight, COUNTED)
+    counts = pages_of(shown, scope, COUNTED)
     context["lines"] = [ListedTag(tag, at_most(counts.get(tag.pk, 0), COUNTED)) for tag in shown]
     is_part = "HX-Request" in request.headers
     return render(request, "web/tags/part.html" if is_part else "web/tags/index.html", context, status=status)

@@ -13,7 +13,7 @@ from uuid import UUID
 from django.db import models
 
 from archivebox import __version__
-from archivebox.accounts.permission import may, sight_of, visible_snapshots
+from archivebox.accounts.permission import may, viewer_scope, visible_snapshots
 from archivebox.accounts.roles import Action
 from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.visibility import seen_by
@@ -157,7 +157,7 @@ def is_meant(delivery: Delivery) -> bool:
     kind = delivery.event.partition(".")[0]
     if kind in OF_SOMEBODY:
         rows = OF_SOMEBODY[kind]._default_manager.filter(pk=delivery.object_id)
-        return seen_by(sight_of(owner), rows).exists()
+        return seen_by(viewer_scope(owner), rows).exists()
     if kind == "job":
         return bool(visible_jobs(owner).filter(pk__in=[delivery.object_id]).exists())
     return kind != "snapshot" or _is_chosen(delivery)
@@ -166,7 +166,7 @@ def is_meant(delivery: Delivery) -> bool:
 def _is_chosen(delivery: Delivery) -> bool:
     pages = visible_snapshots(delivery.created_by).filter(pk__in=[delivery.object_id])
     query = delivery.webhook.query
-    return (select(query, sight_of(delivery.created_by), among=pages, texts=False) if query else pages).exists()
+    return (select(query, viewer_scope(delivery.created_by), among=pages, texts=False) if query else pages).exists()
 
 
 def release(lease: Lease) -> None:

@@ -16,7 +16,7 @@ from django.test import RequestFactory
 from django.test.utils import CaptureQueriesContext
 
 from archivebox.base_models import paging
-from archivebox.base_models.visibility import Sight
+from archivebox.base_models.visibility import ViewerScope
 from archivebox.config.personas import Persona
 from archivebox.config.resolve import SettingError
 from archivebox.config.settings import DATA_FOLDER
@@ -155,7 +155,7 @@ def test_the_date_of_a_bookmark_is_kept_shown_and_given_out(editor: Caller, call
     key = editor.post("/api/v1/snapshots", body)["id"]
     assert editor.get(f"/api/v1/snapshots/{key}")["bookmarked_at"] == "2023-11-14T22:13:20Z"
     assert "2023-11-14 22:13" in caller("viewer").client.get(f"/snapshots/{key}/").content.decode()
-    (page,) = pages_of(Snapshot.objects.filter(pk=key), Sight(is_whole=True))
+    (page,) = pages_of(Snapshot.objects.filter(pk=key), ViewerScope(is_whole=True))
     (link,) = read_links(io.BytesIO(jsonl.dumps(page.record())))
     assert link.date == "2023-11-14T22:13:20+00:00"
     assert "body.bookmarked_at" in str(editor.post("/api/v1/snapshots", {**body, "bookmarked_at": "soon"}, status=422))

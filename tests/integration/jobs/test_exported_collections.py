@@ -14,7 +14,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from archivebox.base_models.users import system_user
-from archivebox.base_models.visibility import Sight
+from archivebox.base_models.visibility import ViewerScope
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.models import ArchiveResult, Note, Snapshot
 from archivebox.core.tags.assign_tags import tag
@@ -82,7 +82,9 @@ def imported(path: Path) -> Job:
 
 
 def rows() -> list[Any]:
-    return [json.loads(jsonl.text(page_row(page))) for page in pages_of(Snapshot.objects.all(), Sight(is_whole=True))]
+    return [
+        json.loads(jsonl.text(page_row(page))) for page in pages_of(Snapshot.objects.all(), ViewerScope(is_whole=True))
+    ]
 
 
 def digests() -> dict[str, str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from django.contrib.auth.models import AnonymousUser, User
 
-from archivebox.accounts.permission import sight_of, visible_snapshots
+from archivebox.accounts.permission import viewer_scope, visible_snapshots
 from archivebox.accounts.roles import Account
 from archivebox.accounts.tokens import Token
 from archivebox.base_models.users import system_user
-from archivebox.base_models.visibility import EVERYTHING, Sight, hidden_from, seen_by
+from archivebox.base_models.visibility import EVERYTHING, ViewerScope, hidden_from, seen_by
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.intake.add_urls import take_found
 from archivebox.core.intake.recapture import add_versions, recapture
@@ -26,23 +26,23 @@ def person(name: str, role: str) -> User:
     return user
 
 
-def seen(sight: Sight) -> set[str]:
-    return set(seen_by(sight, Snapshot.objects.all()).values_list("visibility", flat=True))
+def seen(scope: ViewerScope) -> set[str]:
+    return set(seen_by(scope, Snapshot.objects.all()).values_list("visibility", flat=True))
 
 
 def test_everybody_sees_what_is_for_them_and_nobody_more() -> None:
     owner, other, admin = person("owner", "editor"), person("other", "editor"), person("admin", "admin")
     for choice in ("public", "members", "private"):
         crawl(f"https://{choice}.example/", user=owner, visibility=choice)
-    assert seen(sight_of(AnonymousUser())) == {"public"}
-    assert seen(sight_of(other)) == {"public", "members"}
+    assert seen(viewer_scope(AnonymousUser())) == {"public"}
+    assert seen(viewer_scope(other)) == {"public", "members"}
     assert (
-        seen(sight_of(owner))
-        == seen(sight_of(admin))
-        == seen(sight_of(system_user()))
+        seen(viewer_scope(owner))
+        == seen(viewer_scope(admin))
+        == seen(viewer_scope(system_user()))
         == {"public", "members", "private"}
     )
-    assert {page.visibility for page in hidden_from(sight_of(other), Snapshot.objects.all())} == {"private"}
+    assert {page.visibility for page in hidden_from(viewer_scope(other), Snapshot.objects.all())} == {"private"}
     assert not hidden_from(EVERYTHING, Snapshot.objects.all()).exists()
     reads = Token(user=admin, scopes=["read"])
     assert set(visible_snapshots(reads).values_list("visibility", flat=True)) == {"public", "members"}

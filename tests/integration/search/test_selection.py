@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from archivebox.base_models.paging import NEWEST, Order, PageCursor, PageOfRows, page_near
-from archivebox.base_models.visibility import EVERYTHING, Sight, seen_by
+from archivebox.base_models.visibility import EVERYTHING, ViewerScope, seen_by
 from archivebox.core.models import ArchiveResult, Note, Snapshot, Tag
 from archivebox.search.backend import SearchHit
 from archivebox.search.facets import count_of, facets
@@ -18,7 +18,7 @@ from tests import factories
 from tests.status_triggers import arrange
 
 pytestmark = pytest.mark.usefixtures("collection")
-SIGHTS = (EVERYTHING, Sight(1), Sight())
+SIGHTS = (EVERYTHING, ViewerScope(1), ViewerScope())
 """An administrator, a member, a passer-by."""
 
 
@@ -143,9 +143,9 @@ def test_a_query_means(pages: dict[str, Snapshot], query: str, meant: str) -> No
 @pytest.mark.parametrize("query", ["note:jam", "has:note", "jam"])
 def test_notes_are_found_by_those_who_may_read_them_alone(pages: dict[str, Snapshot], query: str) -> None:
     Snapshot.objects.all().update(visibility="public")
-    assert list(select(query, Sight(1))) == [pages["apple"]]
-    assert not select(query, Sight()).exists(), "a passer-by sees no notes"
-    assert not select(query, Sight(1), texts=False).exists(), "nor does who may see the list alone"
+    assert list(select(query, ViewerScope(1))) == [pages["apple"]]
+    assert not select(query, ViewerScope()).exists(), "a passer-by sees no notes"
+    assert not select(query, ViewerScope(1), texts=False).exists(), "nor does who may see the list alone"
 
 
 def test_a_search_says_where_in_a_note_its_words_are(pages: dict[str, Snapshot]) -> None:
@@ -251,9 +251,9 @@ def test_what_may_stand_there_is_proposed(pages: dict[str, Snapshot]) -> None:
 @pytest.mark.once
 def test_rare_pages_are_found_by_an_index_whoever_asks(query: str, index: str) -> None:
     assert connection.vendor == "sqlite"
-    for sight in SIGHTS:
-        expected = "snapshot_public" if not query and sight == Sight() else index
-        assert expected in select(query, sight).order_by("-pk")[:51].explain(), sight
+    for scope in SIGHTS:
+        expected = "snapshot_public" if not query and scope == ViewerScope() else index
+        assert expected in select(query, scope).order_by("-pk")[:51].explain(), scope
 
 
 @pytest.mark.parametrize(
@@ -349,12 +349,12 @@ def test_lists_are_read_in_their_order_from_an_index_whoever_asks(pages: dict[st
     unfetched = f"is:unfetched {a_crawl}"
     simple = ("", "host:a.example", "type:pdf", "quality:100", "is:private", "is:public", "after:2026")
     for query in (*simple, a_crawl, unfetched):
-        for sight in SIGHTS:
-            assert "TEMP B-TREE" not in select(query, sight).order_by("-pk")[:51].explain(), (query, sight)
+        for scope in SIGHTS:
+            assert "TEMP B-TREE" not in select(query, scope).order_by("-pk")[:51].explain(), (query, scope)
     for column, index in (("domain", "snapshot_of_host"), ("quality", "snapshot_of_quality")):
-        for sight in SIGHTS:
-            plan = select("", sight).measured().order_by(column, "pk")[:61].explain()
-            assert index in plan, sight
+        for scope in SIGHTS:
+            plan = select("", scope).measured().order_by(column, "pk")[:61].explain()
+            assert index in plan, scope
             assert "TEMP B-TREE" not in plan
 
 
@@ -379,19 +379,19 @@ def test_states_are_counted_by_their_own_index_whoever_asks() -> None:
         ("is:paused", "snapshot_unsealed"),
         ("is:seed", "snapshot_seed"),
     ):
-        for sight in SIGHTS:
+        for scope in SIGHTS:
             with CaptureQueriesContext(connection) as asked, connection.cursor() as cursor:
-                count_of(query, sight)
+                count_of(query, scope)
                 cursor.execute(f"EXPLAIN QUERY PLAN {asked[-1]['sql']}")
-                assert index in str(cursor.fetchall()), (query, sight)
+                assert index in str(cursor.fetchall()), (query, scope)
 
 
 @pytest.mark.once
 def test_the_other_versions_of_what_is_shown_are_found_by_their_url_whoever_asks() -> None:
-    for sight in SIGHTS:
-        rows = seen_by(sight, Snapshot.objects.in_library())
-        assert "snapshot_url" in rows.filter(url__in=["a", "b"]).order_by().explain(), sight
-        assert "snapshot_url" in select("is:latest", sight).order_by("-pk")[:51].explain(), sight
+    for scope in SIGHTS:
+        rows = seen_by(scope, Snapshot.objects.in_library())
+        assert "snapshot_url" in rows.filter(url__in=["a", "b"]).order_by().explain(), scope
+        assert "snapshot_url" in select("is:latest", scope).order_by("-pk")[:51].explain(), scope
 
 
 @pytest.mark.once
@@ -410,7 +410,7 @@ def test_what_others_hide_takes_no_room_among_the_best(
     monkeypatch.setattr(selection, "chosen_backend", Engine)
     monkeypatch.setattr(selection, "MOST_HITS", 1)
     assert select("text:x", EVERYTHING).get() == pages["pear"]
-    assert select("text:x", Sight(0)).get() == pages["plum"]
+    assert select("text:x", ViewerScope(0)).get() == pages["plum"]
     assert asked == [(("x",), 1), (("x",), 1), (("x",), selection.ALL_HITS)]
 
 

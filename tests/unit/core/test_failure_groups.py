@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from archivebox.base_models.visibility import EVERYTHING, Sight
+from archivebox.base_models.visibility import EVERYTHING, ViewerScope
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.core.progress import failure_groups
 from archivebox.core.progress.failure_groups import FailureGroup, Failures, failures_by
@@ -16,7 +16,7 @@ from archivebox.core.tags import assign_tags
 from tests import factories
 
 pytestmark = pytest.mark.usefixtures("collection")
-SIGHTS = (EVERYTHING, Sight(0), Sight())
+SIGHTS = (EVERYTHING, ViewerScope(0), ViewerScope())
 """An administrator, a member, a passer-by."""
 
 
@@ -38,7 +38,7 @@ def test_failures_are_counted_of_the_pages_that_are_seen(
 ) -> None:
     assert pages
     assert failures_by("plugin", EVERYTHING) == Failures([FailureGroup("wget", 2, 1)], are_all_counted=True)
-    assert failures_by("host", Sight(0)) == Failures([FailureGroup("a.example", 1, 1)], are_all_counted=True)
+    assert failures_by("host", ViewerScope(0)) == Failures([FailureGroup("a.example", 1, 1)], are_all_counted=True)
     monkeypatch.setattr(failure_groups, "COUNTED", 1)
     assert failures_by("reason", EVERYTHING) == Failures([FailureGroup("declared", 1, 0)], are_all_counted=False)
 
@@ -49,20 +49,20 @@ def test_a_tag_is_there_for_who_sees_one_of_its_newest_pages(pages: list[Snapsho
     assert tag is not None
     for row in pages[:2]:
         row.tags.add(tag)
-    assert [set(assign_tags.tags_seen_by(sight)) for sight in SIGHTS] == [{unused, tag}] * 3
-    assert set(assign_tags.tags_seen_by(Sight(), most=1)) == {unused}
-    assert set(assign_tags.tags_seen_by(Sight(), most=None)) == {unused, tag}
+    assert [set(assign_tags.tags_seen_by(scope)) for scope in SIGHTS] == [{unused, tag}] * 3
+    assert set(assign_tags.tags_seen_by(ViewerScope(), most=1)) == {unused}
+    assert set(assign_tags.tags_seen_by(ViewerScope(), most=None)) == {unused, tag}
 
 
 @pytest.mark.once
 def test_failures_and_tags_are_looked_up_in_an_index() -> None:
-    for sight in SIGHTS:
+    for scope in SIGHTS:
         with CaptureQueriesContext(connection) as asked:
-            failures_by("host", sight)
+            failures_by("host", scope)
         plan = _plan(asked[0]["sql"])
         assert "result_failed_of" in plan
         assert "TEMP B-TREE" not in plan
-    assert "tagging_of_tag (tag_id=?)" in assign_tags.tags_seen_by(Sight()).explain()
+    assert "tagging_of_tag (tag_id=?)" in assign_tags.tags_seen_by(ViewerScope()).explain()
 
 
 def _plan(sql: str) -> str:
