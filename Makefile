@@ -2,10 +2,12 @@
 PY := .venv/bin/python -I
 export DJANGO_SETTINGS_MODULE := archivebox.config.settings
 PATHS := archivebox tests bin/environment.py $(wildcard benchmarks)
+STYLES := $(wildcard archivebox/web/static/web/*.css archivebox/export/site/*.css)
+STYLE := --indent-size 2 --end-with-newline --space-around-combinator
 CHAOS_SECONDS ?= 300
 ENGINE := tests/integration/engine tests/chaos
 
-.PHONY: help env check format lint types layers dependencies migrations suppressions names docs pictures test test-sqlite test-postgres test-modes bare-root image chaos chaos-pages fuzz bench quality lock lock-upgrade lock-plugins wheel changelog clean
+.PHONY: help env check format reformat lint types layers dependencies migrations suppressions names docs pictures test test-sqlite test-postgres test-modes bare-root image chaos chaos-pages fuzz bench quality lock lock-upgrade lock-plugins wheel changelog clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -15,8 +17,16 @@ env:  ## make the development environment in .venv
 
 check: format lint types layers dependencies migrations names suppressions  ## all of the next eight (-k: go on after a failure)
 
-format: env  ## is everything formatted?
+format: env  ## is everything formatted: Python, style sheets?
 	.venv/bin/ruff format --check --quiet $(PATHS)
+	@for file in $(STYLES); do \
+	  .venv/bin/css-beautify $(STYLE) "$$file" | cmp -s - "$$file" || { echo "not formatted: $$file"; failed=1; }; \
+	done; [ -z "$$failed" ]
+	@! grep -nE '^.{121}' $(STYLES)
+
+reformat: env  ## format Python and style sheets
+	.venv/bin/ruff format --quiet $(PATHS)
+	.venv/bin/css-beautify --replace $(STYLE) $(STYLES)
 
 lint: env  ## ruff
 	.venv/bin/ruff check $(PATHS)
