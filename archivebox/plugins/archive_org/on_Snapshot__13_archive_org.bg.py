@@ -16,7 +16,7 @@ def main() -> None:
     on_stop(lambda: try_again("Told to stop before the copy was made."))
     agent, key = settings.str("ARCHIVE_ORG_USER_AGENT"), settings.str("ARCHIVE_ORG_KEY")
     deadline = time.monotonic() + time_to_download(settings, "ARCHIVE_ORG")
-    archive = SavePageNow(settings.str("ARCHIVE_ORG_ENDPOINT"), {"User-Agent": agent} if agent else {}, deadline)
+    archive = SavePageNow(settings.str("ARCHIVE_ORG_ENDPOINT"), agent, deadline)
     try:
         copy = archive.save_with_key(hook.url, key) if key else archive.save(hook.url)
     except RefusedError as error:

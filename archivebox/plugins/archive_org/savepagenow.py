@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import json
 import time
-import urllib.error
 import urllib.parse
-import urllib.request
-from typing import TYPE_CHECKING
+from http import HTTPStatus
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from archivebox.plugins.base.web import Web
 
 MAX_ANSWER = 1 << 20  # bytes
 ASK_EVERY = 5.0  # seconds between two looks at a job
-BUSY = frozenset({429, 500, 502, 503, 504, 520, 523})
 
 
 class RefusedError(Exception):
@@ -32,12 +28,13 @@ class BusyError(Exception):
 class SavePageNow:
     """One Wayback Machine; `deadline` is that of `time.monotonic`."""
 
-    def __init__(self, endpoint: str, headers: Mapping[str, str], deadline: float) -> None:
-        self._endpoint, self._headers, self._deadline = endpoint.rstrip("/"), dict(headers), deadline
+    def __init__(self, endpoint: str, user_agent: str, deadline: float) -> None:
+        self._endpoint, self._user_agent, self._deadline = endpoint.rstrip("/"), user_agent, deadline
+        self._headers: dict[str, str] = {}
 
     def save_with_key(self, url: str, key: str) -> str:
         """The address of the copy. Raises RefusedError, BusyError."""
-        self._headers |= {"Authorization": f"LOW {key}", "Accept": "application/json"}
+        self._headers = {"Authorization": f"LOW {key}", "Accept": "application/json"}
         job = self._json("/save", urllib.parse.urlencode({"url": url}).encode())
         if "job_id" not in job:
             raise RefusedError(job.get("message") or "it gave no job")
@@ -72,16 +69,14 @@ class SavePageNow:
 
     def _ask(self, path: str, body: bytes | None = None) -> tuple[str, bytes]:
         """Where the answer lies in the end, and its content."""
-        request = urllib.request.Request(f"{self._endpoint}{path}", body, self._headers)  # noqa: S310 - http by schema
+        web = Web(self._user_agent, max(1.0, self._deadline - time.monotonic()))
         try:
-            left = max(1.0, self._deadline - time.monotonic())
-            with urllib.request.urlopen(request, timeout=left) as answer:  # noqa: S310
-                content = answer.read(MAX_ANSWER)
-                return answer.headers.get("Content-Location") or answer.url, content
-        except urllib.error.HTTPError as error:
-            if error.code in BUSY:
-                raise BusyError(f"it answered {error.code} {error.reason}") from None
-            said = error.headers.get("X-Archive-Wayback-Runtime-Error") or f"it answered {error.code} {error.reason}"
-            raise RefusedError(said) from None
+            answer = web.fetch(f"{self._endpoint}{path}", MAX_ANSWER, headers=self._headers, body=body)
         except OSError as error:
             raise BusyError(f"it cannot be reached: {error}") from None
+        problem = f"it answered {answer.status} {answer.reason}"
+        if answer.is_busy:
+            raise BusyError(problem)
+        if answer.status >= HTTPStatus.BAD_REQUEST:
+            raise RefusedError(answer.headers.get("X-Archive-Wayback-Runtime-Error") or problem)
+        return answer.headers.get("Content-Location") or answer.url, answer.content

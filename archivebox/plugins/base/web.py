@@ -1,4 +1,4 @@
-"""What a server says of a URL without sending what is there: HEAD, or one byte where HEAD is refused."""
+"""The HTTP client of hooks: by the proxy that the environment names, with a limit on what is read."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 import ssl
 import urllib.error
 import urllib.request
+from http import HTTPStatus
+from http.client import HTTPException
 from urllib.request import Request
 
 TYPE_CHECKING = False
@@ -19,10 +21,19 @@ TOTAL = re.compile(r"bytes \d+-\d+/(\d+)")  # Content-Range (RFC 9110, 14.4)
 
 
 class WebResponse:
-    """Status, final address and headers of an answer."""
+    """Status, reason, final address, headers and, if it was asked for, content of an answer."""
 
-    def __init__(self, status: int, url: str, headers: Message) -> None:
-        self.status, self.url, self.headers = status, url, headers
+    def __init__(self, response: Any, content: bytes = b"") -> None:
+        self.status: int = response.status
+        self.reason: str = response.reason
+        self.url: str = response.url
+        self.headers: Message = response.headers
+        self.content = content
+
+    @property
+    def is_busy(self) -> bool:
+        """Return whether the server may answer otherwise later."""
+        return self.status == HTTPStatus.TOO_MANY_REQUESTS or self.status >= HTTPStatus.INTERNAL_SERVER_ERROR
 
     @property
     def mime(self) -> str:
@@ -37,27 +48,35 @@ class WebResponse:
 
 
 class Redirects(urllib.request.HTTPRedirectHandler):
-    """Asks again as it asked before: the standard library turns HEAD into GET."""
+    """Follows a HEAD by HEAD, where the standard library turns it into GET."""
 
     def redirect_request(self, req: Request, *rest: Any, **named: Any) -> Request | None:
         again = super().redirect_request(req, *rest, **named)
-        if again is not None:
-            again.method = req.get_method()
+        if again is not None and req.get_method() == "HEAD":
+            again.method = "HEAD"
         return again
 
 
 class Web:
-    """The web as one asker sees it: by the way out that the environment names, http and https alone."""
+    """The web as one asker sees it, http and https alone. Every method raises OSError where nobody answers."""
 
-    def __init__(self, user_agent: str, timeout: float, *, check_certificates: bool, follow: bool = True) -> None:
-        """`follow`: whether it asks where an answer leads that leads elsewhere, and does not give that answer."""
-        self._headers, self._timeout = {"User-Agent": user_agent}, timeout
+    def __init__(
+        self,
+        user_agent: str,
+        timeout: float,
+        *,
+        check_certificates: bool = True,
+        follow: bool = True,
+        proxied: bool = True,
+    ) -> None:
+        """`timeout`: seconds; `follow`: whether redirects are followed; `proxied`: False asks directly."""
+        self._headers, self._timeout = {"User-Agent": user_agent} if user_agent else {}, timeout
         context = ssl.create_default_context()
         if not check_certificates:
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         self._opener = urllib.request.OpenerDirector()
         handlers: tuple[urllib.request.BaseHandler, ...] = (
-            urllib.request.ProxyHandler(),
+            urllib.request.ProxyHandler(None if proxied else {}),
             urllib.request.HTTPHandler(),
             urllib.request.HTTPSHandler(context=context),
             urllib.request.HTTPDefaultErrorHandler(),
@@ -68,25 +87,32 @@ class Web:
             self._opener.add_handler(handler)
 
     def look_at(self, url: str) -> WebResponse:
-        """Ask what is there. Raises OSError (URLError included) where nobody answers."""
-        answer = self._ask(url, "HEAD")
-        return self._ask(url, "GET", {"Range": "bytes=0-0"}) if answer.status >= HEAD_REFUSED else answer
+        """Return what is there without its content: by HEAD, or by one byte where HEAD is refused."""
+        answer = self._head(url, "HEAD", {})
+        return self._head(url, "GET", {"Range": "bytes=0-0"}) if answer.status >= HEAD_REFUSED else answer
 
-    def _ask(self, url: str, method: str, headers: dict[str, str] | None = None) -> WebResponse:
-        with self.open(url, method, headers or {}) as response:
+    def _head(self, url: str, method: str, headers: dict[str, str]) -> WebResponse:
+        with self.open(url, method, headers) as response:
             if (response.headers.get("Proxy-Status") or "").startswith(OUR_PROXY):
                 raise OSError(response.reason)
-            return WebResponse(response.status, response.url, response.headers)
+            return WebResponse(response)
 
-    def text(self, url: str, most: int) -> tuple[int, str]:
-        """Return status and beginning (bytes) of a text."""
-        with self.open(url, "GET", {}) as response:
-            return response.status, response.read(most).decode("utf-8", "replace")
+    def fetch(
+        self, url: str, most: int, *, headers: dict[str, str] | None = None, body: bytes | None = None
+    ) -> WebResponse:
+        """Return an answer with at most `most` bytes of its content: to POST with a `body`, else to GET."""
+        with self.open(url, "GET" if body is None else "POST", headers or {}, body) as response:
+            try:
+                return WebResponse(response, response.read(most))
+            except HTTPException as error:
+                raise OSError(str(error) or type(error).__name__) from error
 
-    def open(self, url: str, method: str, headers: dict[str, str]) -> Any:
-        """Return an answer whatever its status is. Raises OSError where nobody answers."""
-        request = Request(url, headers={**self._headers, **headers}, method=method)  # noqa: S310 - no handler of other schemes is there
+    def open(self, url: str, method: str, headers: dict[str, str], body: bytes | None = None) -> Any:
+        """Return an answer whatever its status is, to be read and closed."""
+        request = Request(url, body, {**self._headers, **headers}, method=method)  # noqa: S310 - no handler of other schemes is there
         try:
             return self._opener.open(request, timeout=self._timeout)
         except urllib.error.HTTPError as error:
             return error  # an answer as any other
+        except HTTPException as error:
+            raise OSError(str(error) or type(error).__name__) from error

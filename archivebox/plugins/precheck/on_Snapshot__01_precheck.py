@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 
 from archivebox.plugins.base import (
@@ -52,7 +51,7 @@ def main() -> None:
     set_deadline(seconds)
     try:
         answer = web.look_at(hook.url)
-    except (OSError, ValueError, http.client.HTTPException, TimeIsOver) as error:
+    except (OSError, ValueError, TimeIsOver) as error:
         failed(f"nothing was learnt of it: {error}")
     facts = facts_of(answer)
     write_atomically(FILE, json.dumps(facts, indent=2) + "\n")

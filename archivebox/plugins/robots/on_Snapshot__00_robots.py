@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import http.client
 import os
 
 from rules import BROKEN, is_allowed, rules_of
@@ -23,7 +22,7 @@ def main() -> None:
     set_deadline(seconds)
     try:
         status, text = rules_of(hook.url, web, os.path.join(os.environ["CRAWL_DIR"], "robots"))
-    except (OSError, ValueError, http.client.HTTPException, TimeIsOver) as error:
+    except (OSError, ValueError, TimeIsOver) as error:
         try_again(f"robots.txt of the site could not be had: {error}")
     set_deadline(0)
     if status >= BROKEN:

@@ -32,7 +32,7 @@ def is_allowed(status: int, text: str, url: str, robot: str) -> bool:
 def rules_of(url: str, web: Web, folder: str) -> tuple[int, str]:
     """Return status and text of robots.txt of a page's site; whoever comes meanwhile waits for who asks for it.
 
-    Raises OSError and HTTPException where nobody answers.
+    Raises OSError where nobody answers.
     """
     address = urllib.parse.urljoin(url, "/robots.txt")
     os.makedirs(folder, exist_ok=True)
@@ -42,7 +42,8 @@ def rules_of(url: str, web: Web, folder: str) -> tuple[int, str]:
         kept = _kept(file.read(), address)
         if kept is not None:
             return kept
-        status, text = web.text(address, SIZE_MAX)
+        answer = web.fetch(address, SIZE_MAX)
+        status, text = answer.status, answer.content.decode("utf-8", "replace")
         file.truncate(0)
         json.dump({"url": address, "at": time.time(), "status": status, "text": text}, file)
         return status, text

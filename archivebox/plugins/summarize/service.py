@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
 from dataclasses import dataclass
 from http import HTTPStatus
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from urllib.parse import urlsplit
+
+from archivebox.plugins.base.web import Web
 
 
 class ServiceError(Exception):
@@ -38,22 +37,18 @@ class Service:
         return self._content(self._post({"model": self.model, "messages": messages, "stream": False}))
 
     def _post(self, question: object) -> bytes:
-        address = urlsplit(self.url)
-        kind = HTTPSConnection if address.scheme == "https" else HTTPConnection
         headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {self.key}"} if self.key else {})}
+        web = Web("", self.timeout, follow=False, proxied=False)
+        address = f"{self.url.rstrip('/')}/chat/completions"
         try:
-            with closing(kind(address.netloc, timeout=self.timeout)) as connection:
-                path = f"{address.path.rstrip('/')}/chat/completions"
-                connection.request("POST", path, json.dumps(question).encode(), headers)
-                response = connection.getresponse()
-                answer = response.read(self.max_size + 1)
-        except (OSError, HTTPException) as error:
-            raise ServiceBusyError(str(error) or type(error).__name__) from error
-        if response.status == HTTPStatus.TOO_MANY_REQUESTS or response.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            raise ServiceBusyError(f"it answers {response.status} {response.reason}")
-        if response.status != HTTPStatus.OK:
-            raise ServiceError(f"it answers {response.status} {response.reason}")
-        return answer
+            answer = web.fetch(address, self.max_size + 1, headers=headers, body=json.dumps(question).encode())
+        except OSError as error:
+            raise ServiceBusyError(str(error)) from error
+        if answer.is_busy:
+            raise ServiceBusyError(f"it answers {answer.status} {answer.reason}")
+        if answer.status != HTTPStatus.OK:
+            raise ServiceError(f"it answers {answer.status} {answer.reason}")
+        return answer.content
 
     def _content(self, answer: bytes) -> str:
         if len(answer) > self.max_size:

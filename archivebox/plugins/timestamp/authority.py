@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import urllib.error
-import urllib.request
 from http import HTTPStatus
-from http.client import HTTPException
 
 from asn1crypto.cms import CertificateSet
 from asn1crypto.tsp import TimeStampResp
@@ -18,6 +15,8 @@ from rfc3161_client import (
     TimeStampResponse,
     decode_timestamp_response,
 )
+
+from archivebox.plugins.base.web import Web
 
 MAX_ANSWER = 1 << 18  # bytes
 
@@ -69,15 +68,13 @@ def _answers(stamp: TimeStampResponse, question: TimeStampRequest, data: bytes) 
 
 
 def _post(url: str, body: bytes, timeout: float) -> bytes:
-    headers = {"Content-Type": "application/timestamp-query"}
-    request = urllib.request.Request(url, body, headers)  # noqa: S310 - http by schema
+    web = Web("", timeout, follow=False)
     try:
-        with urllib.request.urlopen(request, timeout=timeout) as answer:  # noqa: S310
-            content: bytes = answer.read(MAX_ANSWER)
-            return content
-    except urllib.error.HTTPError as error:
-        if error.code == HTTPStatus.TOO_MANY_REQUESTS or error.code >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            raise AwayError(f"it answers {error.code} {error.reason}") from None
-        raise TimestampRefusedError(f"it answers {error.code} {error.reason}") from None
-    except (OSError, HTTPException) as error:
-        raise AwayError(str(error) or type(error).__name__) from error
+        answer = web.fetch(url, MAX_ANSWER, headers={"Content-Type": "application/timestamp-query"}, body=body)
+    except OSError as error:
+        raise AwayError(str(error)) from error
+    if answer.is_busy:
+        raise AwayError(f"it answers {answer.status} {answer.reason}")
+    if answer.status != HTTPStatus.OK:
+        raise TimestampRefusedError(f"it answers {answer.status} {answer.reason}")
+    return answer.content
