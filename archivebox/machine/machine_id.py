@@ -1,7 +1,7 @@
 """Which machine this is: an id kept in the data folder, or with the user where a fleet shares a database."""
 
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple
 from uuid import UUID, uuid5
 
 import platformdirs
@@ -11,22 +11,10 @@ from archivebox.base_models.rows import new_id
 from archivebox.config.early import early_settings
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.lib.files import atomic_write, locked
-from archivebox.lib.processes import ProcessIdentity
+from archivebox.storage.folder_identity import FolderIdentity
 
 _NAMES = UUID("6f0b1f4e-52a1-4b55-9c3e-0a6a1d6f9c11")
 """The namespace (RFC 9562, 5.5) of names that people give to machines."""
-
-
-class FolderIdentity(NamedTuple):
-    """Where an id was written down: a folder that is renamed stays the same one, its copy is another."""
-
-    boot: str = ""
-    folder: str = ""
-
-    @classmethod
-    def of(cls, folder: Path) -> Self:
-        status = folder.stat()
-        return cls(ProcessIdentity.current().boot_id, f"{status.st_dev}:{status.st_ino}")
 
 
 class KnownMachine(NamedTuple):

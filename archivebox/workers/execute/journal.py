@@ -25,7 +25,7 @@ from django.db import (
     transaction,
 )
 
-from archivebox.base_models.doorbell import ring_doorbell, ring_for_viewers
+from archivebox.base_models.doorbell import notify_other_machines, ring_doorbell, ring_for_viewers
 from archivebox.base_models.table import table_of
 from archivebox.base_models.transient import retry_transient
 from archivebox.base_models.work import WorkItem
@@ -272,6 +272,8 @@ def _commit(batch: Batch, commits: CommitCheck) -> Committed:
         except BAD_VALUES:
             _write_one_by_one([*requeued, *kept])
         outcomes = [(effect, _carry_out(effect)) for effect in batch.effects if effect.lease not in lost]
+        if batch.ring:
+            notify_other_machines()
     return Committed(list(lost), [(effect, problem) for effect, problem in outcomes if problem])
 
 

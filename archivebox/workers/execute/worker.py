@@ -451,6 +451,7 @@ def main(
         "cmd": ["archivebox", "worker", "--process-id", str(process_id)],  # forked: the kernel shows its parent's
     }
     process = retry_transient(lambda: Process.begin(process_id, **columns))
+    connection.close()  # the journal's thread has one of its own
     error: BaseException | None = None
     try:
         asyncio.run(_work(process, crew, ports_in, pulse))

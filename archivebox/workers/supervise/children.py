@@ -9,6 +9,7 @@ from uuid import UUID
 
 from archivebox.lib import processes
 from archivebox.lib.processes import ExitStatus, ProcessIdentity
+from archivebox.workers.supervise.restarts import Restarts
 
 TakeCommands = Callable[[UUID, UUID, socket.socket], int]
 """Be the process that takes commands: its row's key, the orchestrator's, and the socket to that; the exit status."""
@@ -23,6 +24,14 @@ class WorkerHandle:
     pulse: socket.socket
     started: float = field(default_factory=time.monotonic)
     heard: float = field(default_factory=time.monotonic)
+
+
+class Children(dict[int, WorkerHandle]):
+    """The children of one kind, by pid, and when one of them may be started again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.restarts = Restarts()
 
 
 def status_of(pid: int) -> ExitStatus | None:

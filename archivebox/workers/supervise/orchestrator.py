@@ -34,15 +34,15 @@ from archivebox.lib import processes
 from archivebox.lib.file_watch import FileWatcher
 from archivebox.lib.inotify import CLOSE_WRITE, DELETE
 from archivebox.lib.processes import ExitJournal, ExitStatus, ProcessIdentity
+from archivebox.machine.machine_id import is_fleet
 from archivebox.machine.process import Process
 from archivebox.workers.egress import process as egress
 from archivebox.workers.execute import worker
 from archivebox.workers.execute.engine import WorkerCount
 from archivebox.workers.queue import watchers
 from archivebox.workers.signals import OrchestratorSignal, WorkerSignal
-from archivebox.workers.supervise import recovery
-from archivebox.workers.supervise.children import TakeCommands, WorkerHandle, status_of
-from archivebox.workers.supervise.restarts import Restarts
+from archivebox.workers.supervise import listener, recovery
+from archivebox.workers.supervise.children import Children, TakeCommands, WorkerHandle, status_of
 from archivebox.workers.supervise.wakeup import wakeup_pipe
 
 log = logging.getLogger(__name__)
@@ -78,11 +78,13 @@ class Orchestrator:
         self.count = count
         self.as_needed = as_needed
         self.lock = lock
-        self.workers: dict[int, WorkerHandle] = {}
-        self.egress: dict[int, WorkerHandle] = {}
+        self.workers = Children()
+        self.egress = Children()
         """The one process by which crawls go out, once a worker has asked for it."""
-        self.commands: dict[int, WorkerHandle] = {}
+        self.commands = Children()
         """The one process that takes commands."""
+        self.listeners = Children()
+        """The one process that hears other machines, where there may be any."""
         # The way from all workers to that process; it outlives both, and what waits in it goes to the next one.
         self.ports_in, self.ports_out = socket.socketpair()
         self.watchers: dict[Path, int | None] = {}
@@ -91,7 +93,6 @@ class Orchestrator:
         self.stopping = False
         self.wanted = 1
         """How many workers are kept at work: never fewer again."""
-        self._of_workers, self._of_egress, self._of_commands = Restarts(), Restarts(), Restarts()
         self._way_is_wanted = False
         self._born = time.monotonic()
         self._was_watched = False
@@ -151,11 +152,13 @@ class Orchestrator:
             return 1.0
         waits = [handle.heard + SILENCE - time.monotonic() for handle in self._children.values()]
         if len(self.workers) < self.wanted:
-            waits.append(self._of_workers.at - time.monotonic())
+            waits.append(self.workers.restarts.at - time.monotonic())
         if self._way_is_wanted:
-            waits.append(self._of_egress.at - time.monotonic())
+            waits.append(self.egress.restarts.at - time.monotonic())
         if self.take_commands is not None and not self.commands:
-            waits.append(self._of_commands.at - time.monotonic())
+            waits.append(self.commands.restarts.at - time.monotonic())
+        if is_fleet() and not self.listeners:
+            waits.append(self.listeners.restarts.at - time.monotonic())
         if not self.watchers:
             waits.append(self._born + FIRST_WATCHER - time.monotonic())
         return max(0.01, min(waits, default=SILENCE))
@@ -203,17 +206,19 @@ class Orchestrator:
 
     @property
     def _children(self) -> dict[int, WorkerHandle]:
-        return {**self.workers, **self.egress, **self.commands}
+        return {**self.workers, **self.egress, **self.commands, **self.listeners}
 
     def _start_missing(self) -> None:
-        while len(self.workers) < self.wanted and not self.stopping and self._of_workers.is_time:
+        while len(self.workers) < self.wanted and not self.stopping and self.workers.restarts.is_time:
             self._fork(self.workers, self._be_worker)
-            self._of_workers.not_before(self._born + OTHERS_AFTER)
-        if self._way_is_wanted and not self.stopping and self._of_egress.is_time:
+            self.workers.restarts.not_before(self._born + OTHERS_AFTER)
+        if self._way_is_wanted and not self.stopping and self.egress.restarts.is_time:
             self._fork(self.egress, self._be_egress)
             self._way_is_wanted = False
-        if self.take_commands is not None and not (self.commands or self.stopping) and self._of_commands.is_time:
+        if self.take_commands is not None and not (self.commands or self.stopping) and self.commands.restarts.is_time:
             self._fork(self.commands, partial(self._be_commands, self.take_commands))
+        if is_fleet() and not (self.listeners or self.stopping) and self.listeners.restarts.is_time:
+            self._fork(self.listeners, self._be_listener)
 
     def _listen_for_ways(self) -> None:
         """Until somebody hands over a port: no other process is there that would take it."""
@@ -223,7 +228,7 @@ class Orchestrator:
         self.selector.unregister(self.ports_out)
         self._way_is_wanted = True
 
-    def _fork(self, among: dict[int, WorkerHandle], body: Callable[[UUID, socket.socket], int]) -> None:
+    def _fork(self, among: Children, body: Callable[[UUID, socket.socket], int]) -> None:
         key = new_id()
         ours, theirs = socket.socketpair()
         pid = os.fork()
@@ -271,6 +276,12 @@ class Orchestrator:
         self.ports_in.close()
         self.ports_out.close()
         return take(key, self.process.pk, pulse)
+
+    def _be_listener(self, key: UUID, pulse: socket.socket) -> int:
+        self.ports_in.close()
+        self.ports_out.close()
+        processes.set_title("archivebox listener")
+        return listener.main(key, self.process.pk, pulse=pulse)
 
     def _close_inherited(self) -> None:
         self.selector.close()
@@ -323,18 +334,16 @@ class Orchestrator:
 
     def _reap(self) -> None:
         """Journal and reap whatever of ours has ended: workers, and what dead workers left to us."""
-        for pid in self._children:
-            status = status_of(pid)
-            if status is not None and pid in self.workers:
-                self._reap_child(self.workers, self._of_workers, pid, status)
-            elif status is not None and pid in self.commands:
-                self._reap_child(self.commands, self._of_commands, pid, status)
-            elif status is not None:
-                self._reap_child(self.egress, self._of_egress, pid, status)
-                self._listen_for_ways()
+        for among in (self.workers, self.commands, self.listeners, self.egress):
+            for pid in list(among):
+                status = status_of(pid)
+                if status is not None:
+                    self._reap_child(among, pid, status)
+                    if among is self.egress:
+                        self._listen_for_ways()
         processes.reap_orphans(self.journal, own=self._children.keys())
 
-    def _reap_child(self, among: dict[int, WorkerHandle], restarts: Restarts, pid: int, status: ExitStatus) -> None:
+    def _reap_child(self, among: Children, pid: int, status: ExitStatus) -> None:
         """Put the end of one of ours on record, and decide when its successor may start."""
         handle = among.pop(pid)
         with suppress(KeyError, ValueError):
@@ -345,7 +354,7 @@ class Orchestrator:
                 self.journal.write(handle.identity, status)
             self._tell_workers(OrchestratorSignal.SIBLING_DIED)  # who take back what it held before their next beat
         log.info("A process of ours ended action=worker_ended pid=%d exit=%s", pid, status.exit_code)
-        restarts.one_died(lived=time.monotonic() - handle.started, exit_code=status.exit_code)
+        among.restarts.one_died(lived=time.monotonic() - handle.started, exit_code=status.exit_code)
 
     def _tell_workers(self, word: bytes) -> None:
         for handle in self.workers.values():
@@ -358,6 +367,7 @@ class Orchestrator:
         """The workers before their way out: what their hooks still have to fetch goes out until then."""
         self._watched.unwatch_all()
         self._end(self.commands)
+        self._end(self.listeners)
         self._end(self.workers)
         self._end(self.egress)
         processes.Strays(processes.orphans).end_blocking(grace=0.5)

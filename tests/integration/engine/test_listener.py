@@ -1,0 +1,90 @@
+"""A machine without work is woken by work that another one has for it, also after a restart of their database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from archivebox.base_models.doorbell import CHANNEL
+from tests.integration.engine.driver import Collection, collection, wait_for
+from tests.suite.packages import missing
+from tests.suite.postgres import Cluster, cluster
+
+pytestmark = [pytest.mark.skipif("postgresql" in missing(), reason="needs PostgreSQL's programs"), pytest.mark.once]
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+    with cluster() as made:
+        monkeypatch.setenv("DATABASE_URL", made.url)
+        yield made
+
+
+@pytest.fixture
+def here(server: Cluster, tmp_path: Path) -> Iterator[Collection]:  # noqa: ARG001 - comes first
+    (tmp_path / "here").mkdir()
+    with collection(tmp_path / "here", MACHINE_ID="here") as made:
+        yield made
+
+
+@pytest.fixture
+def elsewhere(here: Collection, tmp_path: Path) -> Iterator[Collection]:
+    """Another machine with the same database, which nothing of this one reaches but by that."""
+    (tmp_path / "elsewhere").mkdir()
+    shared = here.env["DATABASE_URL"]
+    with collection(tmp_path / "elsewhere", MACHINE_ID="elsewhere", DATABASE_URL=shared) as made:
+        yield made
+
+
+def listeners(of: Collection) -> int:
+    """How many connections to the database listen now."""
+    with psycopg.connect(of.env["DATABASE_URL"]) as asking:
+        found = asking.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE query = %s", [f"LISTEN {CHANNEL}"]
+        ).fetchone()
+    return int(found[0]) if found else 0
+
+
+def rung(of: Collection) -> int:
+    return (of.root / "run" / "doorbell").stat().st_mtime_ns
+
+
+def has_rung_since(moment: int, of: Collection) -> bool:
+    return rung(of) > moment
+
+
+def check_wakes(here: Collection, elsewhere: Collection) -> None:
+    """Notify here, and see the doorbell rung elsewhere; a worker without work rings at nothing."""
+    wait_for("it listens", lambda: listeners(here) == 1)
+    for _ in range(3):
+        before = rung(elsewhere)
+        here.actor.ask("deliver_now")
+        elsewhere.wait("its doorbell", partial(has_rung_since, before, elsewhere))
+
+
+def test_an_idle_machine_is_woken(server: Cluster, here: Collection, elsewhere: Collection) -> None:
+    elsewhere.watch()
+    check_wakes(here, elsewhere)
+    for each in (here, elsewhere):
+        each.forget_rows()
+    server.stop()
+    server.start()
+    check_wakes(here, elsewhere)
+    listener = elsewhere.processes(worker_type="listener")
+    assert [row["status"] for row in listener] == ["running"], "it is on record, and outlives its database"
+    elsewhere.leave()
+
+
+def test_pages_that_were_added_here_are_archived_elsewhere(here: Collection, elsewhere: Collection) -> None:
+    elsewhere.plugin("note", {"on_Snapshot__10_note.sh": 'echo "$0" >> "$DATA_DIR/ledger"\n'})
+    elsewhere.watch()
+    wait_for("it listens", lambda: listeners(here) == 1)
+    here.names.append("note")
+    here.add("http://one.test/", "http://two.test/")
+    elsewhere.wait_sealed()
+    assert len(elsewhere.ledger) == 2
+    elsewhere.leave()
