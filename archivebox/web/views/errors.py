@@ -12,6 +12,9 @@ from archivebox.web.auth.page_access import allows
 
 
 def _page(request: HttpRequest, status: int, title: str, sentence: str) -> HttpResponse:
+    """A page; for a request to the API that its handlers did not answer, a problem (RFC 9457)."""
+    if request.path_info.startswith("/api/"):
+        return JsonResponse(problem(status, sentence), status=status, content_type=CONTENT_TYPE)
     return render(request, "web/error.html", {"title": title, "sentence": sentence}, status=status)
 
 
@@ -46,15 +49,10 @@ def not_there(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def misconfigured(request: HttpRequest, error: ConfError | SettingError) -> HttpResponse:
-    """What the file says may be a secret: who administers the collection is told, others whom to ask.
-
-    A request to the API that is answered here, before its handlers, gets a problem (RFC 9457).
-    """
+    """What the file says may be a secret: who administers the collection is told, others whom to ask."""
     sentence = "The settings of this archive cannot be read. Contact your administrator."
     if allows(request, Action.ADMINISTER):
         sentence = f"{error}. Fix it in ArchiveBox.conf or with `archivebox config set`, then reload this page."
-    if request.path.startswith("/api/"):
-        return JsonResponse(problem(503, sentence), status=503, content_type=CONTENT_TYPE)
     return _page(request, 503, "This archive is misconfigured", sentence)
 
 

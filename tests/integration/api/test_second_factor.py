@@ -402,7 +402,8 @@ def test_who_needs_a_factor_and_has_none_gets_no_further_than_to_set_one_up(
     assert give_password(client)["Location"] == "/security/"
     page = {"accept": "text/html"}
     assert client.get("/", headers=page)["Location"] == "/security/"
-    assert client.get("/api/v1/snapshots").status_code == 403
+    refused = client.get("/api/v1/snapshots")
+    assert (refused.status_code, refused["Content-Type"]) == (403, "application/problem+json")
     assert client.post("/tokens/", {"label": "x", "scope": "read", "days": "30"}).status_code == 403
     assert "needs a second factor" in text_of(client.get("/security/"))
     add_app(client)
