@@ -36,8 +36,20 @@ ENDLESS = frozenset({"EventSource", "Ping"})
 """Kinds of requests that nobody waits for (Network.ResourceType)."""
 PARTS = frozenset({"MAIN", "ARTICLE"})
 """Elements that hold what a page is about."""
-AROUND = frozenset({"NAV", "HEADER", "FOOTER", "ASIDE", "FORM", "BUTTON"})
-"""And those that are about other things, wherever they are."""
+AROUND = frozenset({"NAV", "HEADER", "FOOTER", "ASIDE", "FORM", "BUTTON", "::MARKER"})
+"""And those that are about other things, wherever they are; the numbers of a list are no words of it."""
+ROLES = {
+    "main": "MAIN",
+    "article": "ARTICLE",
+    "navigation": "NAV",
+    "banner": "HEADER",
+    "contentinfo": "FOOTER",
+    "complementary": "ASIDE",
+    "form": "FORM",
+    "search": "FORM",
+    "button": "BUTTON",
+}
+"""Role of an element → the element that has this role by itself (HTML-AAM 1.0, 3.5)."""
 
 
 @dataclass
@@ -200,7 +212,7 @@ class Sight:
         snapshot["documents"] = [one for one in snapshot["documents"] if strings[one["frameId"]] in frames]
         words = each(visible_words(snapshot))
         for document in snapshot["documents"]:
-            _keep_what_it_is_about(document, strings)
+            keep_main_part(document, strings)
         return View(seen, words, each(visible_words(snapshot)), requests.missing(frames), requests.violations)
 
 
@@ -251,10 +263,13 @@ class Requests:
         return {url for frame, url in failed if frame in frames and not url.endswith("/favicon.ico")}
 
 
-def _keep_what_it_is_about(document: dict[str, Any], strings: list[str]) -> None:
+def keep_main_part(document: dict[str, Any], strings: list[str]) -> None:
     """Leave of a document's layout what is within its main part, without what is around that anywhere."""
     nodes, layout = document["nodes"], document["layout"]
-    names = [strings[name].upper() if name >= 0 else "" for name in nodes["nodeName"]]
+    names = [
+        ROLES.get(_role_of(attributes, strings), strings[name].upper() if name >= 0 else "")
+        for name, attributes in zip(nodes["nodeName"], nodes["attributes"], strict=True)
+    ]
     parents: list[int] = nodes["parentIndex"]
     has_part = any(name in PARTS for name in names)
     kept: list[bool] = []
@@ -264,3 +279,11 @@ def _keep_what_it_is_about(document: dict[str, Any], strings: list[str]) -> None
     stays = [kept[node] for node in layout["nodeIndex"]]
     for name in ("nodeIndex", "styles", "text"):
         layout[name] = [value for value, stay in zip(layout[name], stays, strict=True) if stay]
+
+
+def _role_of(attributes: list[int], strings: list[str]) -> str:
+    """The role that an element declares; "" for none. Its attributes: names and values in turn."""
+    for name, value in zip(attributes[::2], attributes[1::2], strict=True):
+        if strings[name] == "role":
+            return strings[value].strip().lower()
+    return ""

@@ -135,8 +135,9 @@ Pages that live by scripts are judged with scripts as well.
 
 A cell has the percentage of **tiles** that differ, and that of **words** that are lost. Tiles are squares of 16 pixels,
 without those that are plain background; words are those that are laid out and can be seen, in frames and shadow roots
-too. A PDF and an article are judged by words alone, the article by those of the page's main part. *missing*: addresses
-that were asked for in vain, and came in the live page. *forbidden*: what the replay's policy did not let scripts do.
+too. A PDF and an article are judged by words alone, the article by those of the page's main part, without the numbers
+of its lists. *missing*: addresses that were asked for in vain, and came in the live page. *forbidden*: what the
+replay's policy did not let scripts do.
 
 *Own score* is what the program says by itself of its replay, in percent, without and with scripts.
 

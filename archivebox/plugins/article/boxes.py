@@ -1,4 +1,8 @@
-"""The boxes that belong to an article and that all libraries take for the sidebar of a site: notes, tips, examples."""
+"""The boxes and lists that belong to an article and that a library takes for something of the site.
+
+Boxes are notes, tips and examples, which look like a sidebar; lists of short items look like what is said of an article
+(its day, its author, its topics).
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,8 @@ BOXES = ", ".join(
     ["aside", "[role=note]", "[class*=sidebar i]", "[class*=admonition i]", "[class*=callout i]"]
     + [f"[class~={word} i]" for word in ("note", "tip", "warning", "important", "caution", "example")]
 )
+LISTS = frozenset({"ul", "ol", "dl"})
+_ABOUT_ARTICLE = "[class*=meta i], [class*=byline i], [class*=tag i], :has(time)"
 # Written on what is offered beside an article, and not said in it.
 _OFFERS = re.compile(
     r"related|newsletter|signup|subscrib|promo|share|social|author|\bbio|\bnav|\btoc|menu|comment|advert|sponsor|banner"
@@ -40,10 +46,11 @@ KEPT = 0.5  # of the letters of a box in the article: then the library has seen 
 BESIDE = 2  # paragraphs of the article have to be beside a box: a site's own stands beside the whole of it
 KNOWN_BY = 200  # letters by which a part of the page is looked for in the article
 SHORTEST = 30  # letters of a paragraph beside a box
+SHORTEST_AT_LIST = 20  # and beside a list, which stands under a heading or a short sentence
 
 
 class Box(NamedTuple):
-    """One box: its HTML with whole addresses, and the letters of the paragraph before it ("": it is the first)."""
+    """One box or list: its HTML with whole addresses, and the letters of the part before it ("": it is the first)."""
 
     html: str
     before: str
@@ -59,18 +66,19 @@ def comments_in(tree: LexborHTMLParser) -> list[str]:
 
 
 def boxes_of(tree: LexborHTMLParser, article: str, url: str) -> list[Box]:
-    """The boxes of a page at `url` that stand among the paragraphs of an article, of which that text has nothing."""
+    """The boxes and lists of a page at `url` that stand among the parts of an article, and that its text lacks."""
     kept = letters(article)
     found: list[LexborNode] = []
     beside: dict[int, list[tuple[int, str]]] = {}
     boxes = []
-    for node in tree.css(BOXES)[:MAX_BOXES]:
+    for node in _candidates(tree):
         parent = node.parent
         if parent is None or _is_within(node, found) or not _is_said(node, kept):
             continue
         if parent.mem_id not in beside:
             beside[parent.mem_id] = list(_kept_parts(parent, kept))
-        parts = [part for part in beside[parent.mem_id] if part[0] != node.mem_id]
+        shortest = SHORTEST_AT_LIST if node.tag in LISTS else SHORTEST
+        parts = [(key, text) for key, text in beside[parent.mem_id] if key != node.mem_id and len(text) >= shortest]
         if len(parts) >= BESIDE:
             found.append(node)
             boxes.append(Box(_html(node, url), _before(node, dict(parts))))
@@ -86,7 +94,7 @@ def with_boxes(content: str, boxes: list[Box]) -> str:
     first = tree.body.child
     homeless = []
     for box in reversed(boxes):  # the last one first, so that those behind one paragraph keep their order
-        place, made = places.get(box.before), parse_html(box.html).css_first("aside")
+        place, made = places.get(box.before), parse_html(box.html).css_first("body > *")
         if made is not None and place is not None and box.before:
             place.insert_after(made)
         elif made is not None and first is not None and not box.before:
@@ -94,6 +102,12 @@ def with_boxes(content: str, boxes: list[Box]) -> str:
         else:
             homeless.append(box.html)
     return (tree.body.inner_html or "") + "".join(reversed(homeless))
+
+
+def _candidates(tree: LexborHTMLParser) -> list[LexborNode]:
+    """What may be put back: boxes first, so that a list in a box comes with it."""
+    lists = ", ".join(f"{tag}:not({_ABOUT_ARTICLE})" for tag in LISTS)
+    return [*tree.css(BOXES)[:MAX_BOXES], *tree.css(lists)[:MAX_BOXES]]
 
 
 def _is_within(node: LexborNode, found: list[LexborNode]) -> bool:
@@ -122,7 +136,7 @@ def _kept_parts(parent: LexborNode, kept: str) -> Iterator[tuple[int, str]]:
     """The parts of an element that the article has, with their letters."""
     for part in parent.iter():
         text = letters(html_to_text(part.html or ""))
-        if len(text) >= SHORTEST and text[:KNOWN_BY] in kept:
+        if len(text) >= SHORTEST_AT_LIST and text[:KNOWN_BY] in kept:
             yield part.mem_id, text
 
 
@@ -136,8 +150,9 @@ def _before(node: LexborNode, parts: dict[int, str]) -> str:
 
 
 def _html(node: LexborNode, url: str) -> str:
-    """A box on its own, without what would run in it."""
-    tree = parse_html(f"<aside>{node.inner_html or ''}</aside>")
+    """A box or list on its own, without what would run in it."""
+    tag = node.tag if node.tag in LISTS else "aside"
+    tree = parse_html(f"<{tag}>{node.inner_html or ''}</{tag}>")
     for unwanted in tree.css(_REMOVED):
         unwanted.decompose()
     for element in tree.css("*"):

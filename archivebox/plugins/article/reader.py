@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 import ada_url
 
 from archivebox.plugins.base import write_atomically
-from archivebox.plugins.base.html_text import parse_html
+from archivebox.plugins.base.html_text import html_to_text, parse_html
 from archivebox.plugins.base.pictures import Smaller
 from archivebox.plugins.base.responses import Archive
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from selectolax.lexbor import LexborHTMLParser
 
 FOLDER = "pictures"
 SIDE = 1600  # px; twice the width of the text
@@ -59,6 +61,7 @@ def reader_page(content: str, facts: Mapping[str, str], url: str, pictures: Pict
         name = pictures.keep(_absolute(image.attributes["src"] or "", url))
         if name:
             image.attrs["src"], image.attrs["srcset"] = name, ""
+    _add_texts_of_drawings(tree)
     title = html.escape(facts.get("title", ""))
     headline = f"<h1>{title}</h1>" if title and tree.css_first("h1") is None else ""
     day = facts.get("published", "").partition("T")[0]
@@ -74,6 +77,15 @@ def reader_page(content: str, facts: Mapping[str, str], url: str, pictures: Pict
 {body}
 </html>
 """
+
+
+def _add_texts_of_drawings(tree: LexborHTMLParser) -> None:
+    """Put the words of a drawing behind it, hidden: the app shows neither drawings nor that attribute, so the words."""
+    for drawing in tree.css("svg:not(svg svg)"):
+        words = html.escape(" ".join(html_to_text(drawing.html or "").split()))
+        paragraph = parse_html(f"<p hidden>{words}</p>").css_first("p")
+        if words and paragraph is not None:
+            drawing.insert_after(paragraph)
 
 
 def _absolute(address: str, base: str) -> str:

@@ -10,9 +10,11 @@ from archivebox.plugins.base.memory import within_memory
 
 # Never text for a reader.
 _INVISIBLE = frozenset(
-    {"head", "script", "style", "template", "noscript", "svg", "math", "canvas", "iframe", "object", "embed"}
-    | {"audio", "video", "map", "datalist", "select", "button", "dialog"}
+    {"head", "script", "style", "template", "noscript", "math", "canvas", "iframe", "object", "embed"}
+    | {"audio", "video", "map", "datalist", "select", "button", "dialog", "defs", "symbol"}
 )
+# SVG 2, 11.2 and 12.4: of a drawing only what is in these is text.
+_DRAWN_TEXT = frozenset({"text", "foreignobject"})
 # Text, but of the site and not of the page.
 _NAVIGATION_ROLES = frozenset({"navigation", "menu", "menubar", "search", "dialog", "alertdialog"})
 # HTML 15.3.3 and 15.3.7 to 15.3.10: what a browser shows on lines of its own.
@@ -96,28 +98,38 @@ def _line(text: str) -> str:
 
 def _pieces(body: LexborNode, *, menus: bool) -> Iterator[str]:
     """Text and marks in document order; a stack of our own, because hostile pages nest 100,000 deep."""
-    waiting: list[tuple[LexborNode | str, bool]] = [(body, False)]
+    waiting: list[tuple[LexborNode | str, str]] = [(body, "")]  # and the element that decides how text in it is read
     while waiting:
-        node, preformatted = waiting.pop()
+        node, within = waiting.pop()
         if isinstance(node, str):
             yield node
             continue
-        tag = node.tag or ""
+        tag = (node.tag or "").lower()
         if tag == "-text":
-            yield (node.text_content or "").translate(_KEPT_NEWLINE if preformatted else _UNMARKED)
+            if within != "svg":
+                yield (node.text_content or "").translate(_KEPT_NEWLINE if within == "pre" else _UNMARKED)
         elif tag == "br":
             yield _LINE
         elif _is_shown(node, tag, menus=menus):
             mark = _mark(tag)
             yield mark
             if mark != _CELL:  # a tab stands between two cells
-                waiting.append((mark, False))
-            inside = preformatted or tag in _PREFORMATTED
+                waiting.append((mark, ""))
+            inside = _reading(tag, within)
             waiting.extend((child, inside) for child in reversed(list(node.iter(include_text=True))))
 
 
+def _reading(tag: str, within: str) -> str:
+    """How text in an element is read: "svg" not at all, "pre" with its line ends, "" as usual."""
+    if tag == "svg":
+        return "svg"
+    if tag in _PREFORMATTED:
+        return "pre"
+    return "" if within == "svg" and tag in _DRAWN_TEXT else within
+
+
 def _mark(tag: str) -> str:
-    if tag in _TIGHT:
+    if tag in _TIGHT or tag in _DRAWN_TEXT:
         return _LINE
     if tag in _BLOCKS:
         return _PARAGRAPH

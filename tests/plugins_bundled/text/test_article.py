@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from archivebox.lib import html_sanitizer
 from archivebox.plugins.article.boxes import Box, boxes_of, comments_in, with_boxes
 from archivebox.plugins.article.choice import PageOpening, choose
 from archivebox.plugins.base.html_text import TextBlock, html_to_blocks, html_to_text, parse_html
@@ -127,6 +128,38 @@ def test_other_boxes_are_not(html: str) -> None:
     assert boxes_in(html) == []
 
 
+THINGS = ("Brass compass", "Paper lantern", "Tide table", "Felt slippers", "Glass inkwell", "Seed cabinet")
+ITEMS = "".join(f"<li>{thing}" for thing in THINGS)
+
+
+@pytest.mark.parametrize("tag", ["ul", "ol", "dl"])
+def test_a_list_below_two_parts_of_the_article_is_the_articles(tag: str) -> None:
+    before = "<h2>What was kept in the shop</h2><p>Nobody has asked for it since.</p>"
+    content = f"{before}<p>The end</p>"
+
+    (found,) = boxes_of(parse_html(f"{before}<{tag}>{ITEMS}</{tag}>"), html_to_text(content), "https://one.test/")
+
+    words = html_to_text(with_boxes(content, [found])).split()
+    assert words.index("since.") < words.index("Brass") < words.index("Seed") < words.index("end")
+    assert found.html.startswith(f"<{tag}><li>Brass")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        f"<ul class=post-meta>{ITEMS}</ul>",
+        f"<ul class=tags>{ITEMS}</ul>",
+        f"<ul><li><time>Today</time>{ITEMS}</ul>",
+        f"<ul>{ITEMS.replace('<li>', '<li><a href=/x>')}</ul>",
+        f"<nav><ul>{ITEMS}</ul></nav>",
+        "<ul><li>Ada</ul>",
+    ],
+    ids=["facts", "tags", "a day", "links", "of the site", "a word"],
+)
+def test_other_lists_are_not(given: str) -> None:
+    assert boxes_in(f"<p>{STORY}</p>{given}<p>{REST}</p>") == []
+
+
 def test_boxes_come_back_in_their_order_also_where_their_place_is_not_found() -> None:
     boxes = [Box("<aside>0</aside>", ""), Box("<aside>1</aside>", "one"), Box("<aside>2</aside>", "one")]
 
@@ -211,6 +244,21 @@ def test_an_article_with_boxes_has_a_text_of_its_own(tmp_path: Path) -> None:
     assert (folder / "article.txt").read_text() == f"{STORY}\n\nWords\n\n{NOTE} See more.\n\n{REST}\n"
     assert f"<aside><p><b>Words</b></p><p>{NOTE}" in (folder / "article.html").read_text()
     assert (tmp_path / "readability" / "content.txt").read_text() == WHOLE
+
+
+def test_the_app_shows_the_words_of_a_drawing(tmp_path: Path) -> None:
+    drawing = "<svg><text>Keeper &lt;i&gt;</text><svg><text>Ledger</text></svg></svg>"
+    files = {
+        "readability/content.txt": WHOLE,
+        "readability/content.html": f"<p>{STORY}</p>{drawing}<p>{REST}</p>",
+        "readability/article.json": "{}",
+    }
+
+    run(tmp_path, files)
+
+    page = (tmp_path / "article" / "article.html").read_text()
+    assert f"{drawing}<p hidden" in page, "where the drawing is shown, its words are not shown again"
+    assert "<p>Keeper &lt;i&gt; Ledger</p>" in html_sanitizer.article(page, "", "")
 
 
 def test_without_any_text_there_is_no_article(tmp_path: Path) -> None:

@@ -6,11 +6,12 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from PIL import Image, ImageDraw
 
 from tests.quality import results, table
 from tests.quality.archive import Captured
-from tests.quality.eyes import HEIGHT, WIDTH, Requests, View, words_of
+from tests.quality.eyes import HEIGHT, WIDTH, Requests, View, keep_main_part, words_of
 from tests.quality.measure import Measured
 from tests.quality.pywb import Read
 from tests.quality.samples import SAMPLES, Sample, chosen
@@ -154,3 +155,29 @@ def test_what_was_measured_is_kept_and_read_again(tmp_path: Path) -> None:
     assert results.load(tmp_path) == {SAMPLES[0].path: one}
     assert results.load(tmp_path / "other") == {}
     assert results.in_order(results.load(tmp_path)) == [one]
+
+
+@pytest.mark.parametrize(
+    ("elements", "kept"),
+    [
+        (["BODY", "BODY NAV", "BODY P"], ["P"]),
+        (["BODY", "BODY MAIN", "BODY P"], ["MAIN"]),
+        (["BODY", "BODY DIV navigation", "BODY DIV Main"], ["DIV Main"]),
+        (["BODY", "BODY DIV main", "BODY P"], ["DIV main"]),
+        (["BODY", "BODY LI", "BODY ::marker"], ["LI"]),
+    ],
+)
+def test_the_main_part_of_a_page_is_known_by_elements_and_roles(elements: list[str], kept: list[str]) -> None:
+    """Each element: its parent, its name, its role; what is kept: without the parent, and without the body."""
+    strings = ["role", *dict.fromkeys(word for element in elements for word in element.split())]
+    rows = [element.split()[1:] or element.split() for element in elements]
+    nodes = {
+        "nodeName": [strings.index(row[0]) for row in rows],
+        "attributes": [[0, strings.index(row[1])] if len(row) > 1 else [] for row in rows],
+        "parentIndex": [-1, *[0] * (len(rows) - 1)],
+    }
+    layout = {name: list(range(1, len(rows))) for name in ("nodeIndex", "styles", "text")}
+
+    keep_main_part({"nodes": nodes, "layout": layout}, strings)
+
+    assert [" ".join(rows[number]) for number in layout["nodeIndex"]] == kept
