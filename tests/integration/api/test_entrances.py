@@ -94,6 +94,7 @@ def by_cli(request: Request, _caller: Caller) -> Answer:
         "update": False,
         "overwrite": False,
         "index_only": False,
+        "only_new": False,
     }
     visibility = "private" if request.is_full else None
     return said(lambda: cli_add.run(session(), **request.options(), **more, visibility=visibility))
