@@ -56,3 +56,29 @@ def unpack(version: str, folder: Path) -> Path:
     with tarfile.open(REAL / f"{version}.tar.xz") as archive:
         archive.extractall(folder)
     return folder / version
+
+
+def add_pages(collection: Path, count: int) -> Path:
+    """Have so many more pages in a collection of 0.7, as that version keeps them: each with its HTML and its text."""
+    with closing(sqlite3.connect(collection / "index.sqlite3")) as database:
+        for number in range(count):
+            timestamp, key = f"{1_500_000_000 + number}.{number:06}", f"{number:032x}"
+            date = f"2017-07-14 02:{number // 60 % 60:02}:{number % 60:02}.{number:06}"
+            url, title = f"https://orchard{number}.example/", f"Orchard {number}"
+            database.execute(
+                "INSERT INTO core_snapshot (id, timestamp, title, added, url) VALUES (?, ?, ?, ?, ?)",
+                [key, timestamp, title, date, url],
+            )
+            database.execute(
+                "INSERT INTO core_archiveresult"
+                " (cmd, pwd, status, output, start_ts, end_ts, snapshot_id, uuid, extractor)"
+                " VALUES ('[]', '', 'succeeded', 'singlefile.html', ?, ?, ?, ?, 'singlefile')",
+                [date, date, key, key],
+            )
+            folder = collection / "archive" / timestamp
+            folder.mkdir()
+            text = f"Medlar number {number} grows here."
+            (folder / "singlefile.html").write_text(f"<!doctype html><title>{title}</title><h1>{title}</h1><p>{text}")
+            (folder / "htmltotext.txt").write_text(text)
+        database.commit()
+    return collection

@@ -264,11 +264,30 @@ _SEARCH = (
     ),
 )
 
+_IMPORT = (
+    SettingSpec(
+        "IMPORT_DIR",
+        "string",
+        "/",
+        "Folder of the server in which administrators may name what is imported, in the web interface and by the API; "
+        "empty: none",
+        pattern=r"^$|^/",
+    ),
+    SettingSpec(
+        "IMPORT_UPLOAD_MAX",
+        "integer",
+        4_000_000_000,
+        "Bytes of a file that is uploaded to import the pages in it; 0: none may be uploaded",
+        minimum=0,
+    ),
+)
+
 GROUPS: dict[str, tuple[SettingSpec, ...]] = {
     "Crawls": _CRAWLS,
     "Hooks": _SHARED,
     "Work": _WORK,
     "Search": _SEARCH,
+    "Import": _IMPORT,
     "Web": _WEB,
     "Log-in": _LOGIN,
     "Places": _PLACES,

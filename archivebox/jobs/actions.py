@@ -27,6 +27,7 @@ from archivebox.jobs.imported import Imported
 from archivebox.jobs.job import Job
 from archivebox.jobs.page_imports import ImportPages
 from archivebox.jobs.permission import scope_of_job
+from archivebox.jobs.source_inspection import InspectSource
 from archivebox.lib.files import remove_tree
 from archivebox.lib.jsonl import JSON
 from archivebox.replay.scripts.view import forget_views_of
@@ -299,4 +300,5 @@ ACTIONS: dict[str, type[JobAction]] = {
     Job.Kind.PURGE: Purge,
     Job.Kind.IMPORT: AddLinks,
     Job.Kind.IMPORT_PAGES: ImportPages,
+    Job.Kind.INSPECT: InspectSource,
 }

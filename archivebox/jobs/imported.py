@@ -80,7 +80,8 @@ class Imported:
 def older_than(moment: datetime) -> Iterator[Path]:
     """Files of imports that nobody has touched since then."""
     if DATA_FOLDER.imports.is_dir():
-        yield from (one for one in DATA_FOLDER.imports.iterdir() if one.stat().st_mtime < moment.timestamp())
+        files = (one for one in DATA_FOLDER.imports.iterdir() if one.is_file())
+        yield from (one for one in files if one.stat().st_mtime < moment.timestamp())
 
 
 def _line(seed: Seed, archived: str) -> str:

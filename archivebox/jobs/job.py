@@ -15,6 +15,7 @@ from archivebox.base_models.rows import Row
 from archivebox.base_models.work import FREE_AND_WANTED, StoppableItem, WorkQuerySet
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.reasons import sentence
+from archivebox.imports.uploaded_file import remove_upload
 from archivebox.lib.jsonl import JSON
 from archivebox.webhooks.outbox import tell
 from archivebox.webhooks.webhook import Event
@@ -55,6 +56,7 @@ class Job(StoppableItem):
         PURGE = "purge", "Delete files of what was removed"
         IMPORT = "import", "Import"
         IMPORT_PAGES = "import_pages", "Import archived pages"
+        INSPECT = "inspect", "Inspect before import"
 
     state_machine_name = "archivebox.jobs.statemachines.JobMachine"
 
@@ -103,6 +105,14 @@ class Job(StoppableItem):
         for path in DATA_FOLDER.exports.glob(f"{self.pk}.*"):
             if path.name != kept:
                 transaction.on_commit(partial(path.unlink, missing_ok=True))
+        if "upload" in self.memory and not self.awaits_decision:
+            transaction.on_commit(partial(remove_upload, UUID(self.memory["upload"])))
+
+    @property
+    def awaits_decision(self) -> bool:
+        """Whether it has read what somebody may import now, or leave."""
+        is_read = self.kind == self.Kind.INSPECT and self.status == self.StatusChoices.SEALED
+        return is_read and not self.problem and "import" not in self.memory
 
     @property
     def file(self) -> Path | None:

@@ -10,7 +10,7 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.imports.batch import PageBatch, write_batch
 from archivebox.imports.belongings import CollectionReader
 from archivebox.imports.left_out import LeftOutList
-from archivebox.imports.page import ImportedPage, InterruptibleReader, NotImported, Reader
+from archivebox.imports.page import ImportedPage, InterruptibleReader, NotImported, NotReadableError, Reader
 from archivebox.imports.readers import open_reader
 from archivebox.imports.rows import PageImport
 from archivebox.imports.take_over import take_over
@@ -69,7 +69,10 @@ class ImportPages(JobAction):
         raise ValueError("An import of pages begins with `archivebox import PATH`.")
 
     def begin_or_resume(self) -> bool:
-        self._reader = open_reader(Path(self.job.options["path"]))
+        path = Path(self.job.options["path"])
+        if path.resolve() != path:
+            raise NotReadableError(f"{path} is not where it was when the import began: a link leads elsewhere.")
+        self._reader = open_reader(path)
         if isinstance(self._reader, InterruptibleReader):
             self._reader.stop = self._stop
         return True
@@ -136,7 +139,7 @@ class ImportPages(JobAction):
 
     def _import(self) -> PageImport:
         memory, crawls = self.job.memory, [UUID(key) for key in self.job.memory["crawls"]]
-        label = f"Import of {self.job.options['path']}"
+        label = f"Import of {memory.get('name', self.job.options['path'])}"
         return PageImport(memory["source"], label, self.job.created_by, self.job.options["visibility"], crawls)
 
     def _writer(self) -> PageWriter:

@@ -101,6 +101,11 @@ class DataFolder:
         return self.root / "imports"
 
     @property
+    def uploads(self) -> Path:
+        """Files that people uploaded to import what is in them, until that has ended; a folder each."""
+        return self.imports / "uploads"
+
+    @property
     def exports(self) -> Path:
         """What jobs have written for somebody to fetch; made when the first one does."""
         return self.root / "exports"

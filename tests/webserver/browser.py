@@ -126,6 +126,11 @@ class Browser:
             self.tab.call("Input.dispatchKeyEvent", {"type": "keyDown", "key": key, "text": text})
             self.tab.call("Input.dispatchKeyEvent", {"type": "keyUp", "key": key})
 
+    def choose_file(self, selector: str, path: Path) -> None:
+        """Choose a file in a field, as a person does in the browser's dialog."""
+        field = self.tab.call("Runtime.evaluate", {"expression": f"document.querySelector({selector!r})"})
+        self.tab.call("DOM.setFileInputFiles", {"files": [str(path)], "objectId": field["result"]["objectId"]})
+
     def value(self, expression: str) -> Any:
         answer = self.tab.call(
             "Runtime.evaluate", {"expression": expression, "returnByValue": True, "awaitPromise": True}

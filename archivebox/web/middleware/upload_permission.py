@@ -14,15 +14,15 @@ from archivebox.accounts.roles import Action
 from archivebox.web import settings
 from archivebox.web.auth.sessions import SessionStore
 
-IMPORT, SAVED_PAGE = "/import/", "/api/v1/snapshots/singlefile"
+IMPORTS, SAVED_PAGE = ("/import/", "/import/archives/"), "/api/v1/snapshots/singlefile"
 
 
 async def may_upload(scope: dict[str, Any]) -> bool:
     """Asked before the first byte of a large body is read."""
     path = str(scope["path"])
-    if scope["method"] != "POST" or not path.endswith((IMPORT, SAVED_PAGE)):
+    if scope["method"] != "POST" or not path.endswith((*IMPORTS, SAVED_PAGE)):
         return False
-    return await sync_to_async(_may_edit if path.endswith(IMPORT) else _may_add)(scope)
+    return await sync_to_async(_may_edit if path.endswith(IMPORTS) else _may_add)(scope)
 
 
 def _may_edit(scope: dict[str, Any]) -> bool:

@@ -18,6 +18,8 @@ from archivebox.base_models.transactions import write_transaction
 from archivebox.core.tag import split_tags
 from archivebox.crawls import control
 from archivebox.export.formats import FORMATS
+from archivebox.imports.left_out import LeftOutList
+from archivebox.imports.transfer import Transfer
 from archivebox.jobs.at_once import can_undo, do, undo
 from archivebox.jobs.begin import JobRefusedError, JobRequest
 from archivebox.jobs.dry_run import dry_run
@@ -44,6 +46,7 @@ COMPLETED = {
     "visibility": "Visibility of {} changed.", "restore": "{} restored.",
 }  # fmt: skip
 FAILURES_SHOWN = 50
+VERBS = {Transfer.COPY: "copied", Transfer.LINK: "linked", Transfer.MOVE: "moved"}
 
 
 @requires(Action.READ)
@@ -161,6 +164,8 @@ def one(request: HttpRequest, job_id: UUID) -> HttpResponse:
     job = get_object_or_404(visible_jobs(request.user), pk=job_id)
     if is_waiting(job):
         return redirect("import", job.pk)
+    if job.kind == Job.Kind.INSPECT and request.method != "POST":
+        return redirect("import-archive", job.pk)
     if request.method == "POST":
         return _change(request, job)
     page = page_within(*failures_among(request.user, job), request, FAILURES_SHOWN)
@@ -173,7 +178,14 @@ def one(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "format": FORMATS.get(job.options.get("format", "")),
         "options": {name: value for name, value in job.options.items() if value and name != "format"},
     }
+    if job.kind == Job.Kind.IMPORT_PAGES:
+        left_out = LeftOutList(job.pk).first(FAILURES_SHOWN)
+        context |= {"counts": job.memory["counts"], "options": _of_import(job), "left_out": left_out}
     return render(request, "web/jobs/one.html", context)
+
+
+def _of_import(job: Job) -> dict[str, str]:
+    return {"files": VERBS[job.options["transfer"]], "visibility": job.options["visibility"]}
 
 
 def _change(request: HttpRequest, job: Job) -> HttpResponse:

@@ -24,6 +24,7 @@ from archivebox.core.intake.batches import remove_abandoned
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.jobs.measuring import measure_when_idle
 from archivebox.jobs.purging import purge_today
+from archivebox.jobs.upload_cleanup import remove_unneeded_uploads
 from archivebox.lib import processes
 from archivebox.lib.file_watch import FileWatcher
 from archivebox.lib.inotify import ATTRIB
@@ -324,6 +325,7 @@ class Worker:
             await self.engine.journal.read(cleanup_today, self.retention_days)
             await self.engine.journal.read(purge_today, self.removed_retention_days)
             await self.engine.journal.read(remove_abandoned)
+            await self.engine.journal.read(remove_unneeded_uploads)
             if self.measures_replay:
                 await self.engine.journal.read(measure_when_idle)
 
