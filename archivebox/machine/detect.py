@@ -5,10 +5,13 @@ import platform
 import socket
 from pathlib import Path
 
+from archivebox import __version__
+
 
 def describe_host() -> dict[str, object]:
     """Facts for a Machine row, from the standard library alone: psutil would cost every command 15 ms."""
     return {
+        "version": __version__,
         "hostname": socket.gethostname(),
         "os_family": platform.system().lower(),
         "os_platform": platform.platform(),

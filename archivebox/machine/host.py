@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Self, TypeAlias
 from uuid import UUID, uuid5
@@ -9,6 +10,7 @@ from uuid import UUID, uuid5
 from django.db import models, transaction
 from django.utils import timezone
 
+from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.rows import Row
 from archivebox.config.resolve import SettingsResolver
 from archivebox.contract.records import RefusedRecordError, register
@@ -19,6 +21,9 @@ from archivebox.machine.machine_id import is_fleet, machine_id
 
 SettingsCheck: TypeAlias = Callable[[Mapping[str, JSON]], dict[str, JSON]]
 """Returns the settings among some values, each checked; ValueError for one that is not allowed."""
+
+ALIVE = timedelta(minutes=2)
+"""How long ago the workers of a machine that works may have been heard of."""
 
 _current: dict[str, "Machine"] = {}
 
@@ -35,10 +40,27 @@ class Machine(Row):
     memory_bytes = models.BigIntegerField(default=0)
     in_container = models.BooleanField(default=False)
     config = models.JSONField(default=dict, blank=True, help_text="settings of this machine")
+    version = models.CharField(max_length=32, default="", help_text="of ArchiveBox")
     seen_at = models.DateTimeField(default=timezone.now, help_text="last beat of its orchestrator")
+    load = models.FloatField(null=True, blank=True, help_text="processes that wanted to run in the minute before that")
+    drain_by = models.DateTimeField(
+        null=True, blank=True, help_text="nothing new begins here, and what still runs then is given back"
+    )
 
     def __str__(self) -> str:
         return self.hostname or str(self.pk)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether this process runs on it."""
+        return self.pk == Machine.current().pk
+
+    @property
+    def state(self) -> str:
+        """``working``, ``draining`` or ``offline``. Of one that works alone nothing is heard: it works."""
+        if not self.is_current and self.seen_at < timezone.now() - ALIVE:
+            return "offline"
+        return "working" if self.drain_by is None else "draining"
 
     @classmethod
     def current(cls) -> Self:
@@ -83,8 +105,22 @@ class Machine(Row):
     @classmethod
     def refresh_settings(cls) -> None:
         """Read what other processes have set for this machine since."""
-        for row in cls.objects.filter(pk=cls.current().pk).only("config"):
+        for row in cls.objects.filter(pk=cls.current().pk).only("config", "drain_by"):
             _remember_settings(row)
+
+    def drain(self, within: timedelta) -> None:
+        """Have it begin nothing new; what still runs after so long is given back."""
+        self._set_drain(timezone.now() + within)
+
+    def resume(self) -> None:
+        """Let it work again."""
+        self._set_drain(None)
+
+    def _set_drain(self, moment: datetime | None) -> None:
+        self.drain_by = moment
+        with transaction.atomic():
+            self.save(update_fields=["drain_by", "modified_at"])
+            notify_workers()
 
 
 def settings_in(record: Mapping[str, JSON], check: SettingsCheck) -> dict[str, JSON]:
@@ -101,7 +137,7 @@ def settings_in(record: Mapping[str, JSON], check: SettingsCheck) -> dict[str, J
 def _remember_settings(row: Machine) -> None:
     known = _current.get("machine")
     if known is not None and known.pk == row.pk:
-        known.config = row.config
+        known.config, known.drain_by = row.config, row.drain_by
 
 
 def forget_current_machine() -> None:

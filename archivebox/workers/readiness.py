@@ -10,7 +10,7 @@ from archivebox.lib.processes import ProcessIdentity
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.workers.queue.disk_space import DiskSpaceGuard
-from archivebox.workers.queue.settings_check import settings_problem
+from archivebox.workers.queue.settings_check import drain_problem, settings_problem
 from archivebox.workers.supervise.watch import orchestrator_is_running
 
 
@@ -20,7 +20,7 @@ def problems() -> dict[str, str]:
         return {"database": away}  # where the settings of this machine are
     if unusable := _settings():
         return {"settings": unusable}  # among them how much room there has to be
-    found = {"disk": _disk(), "orchestrator": _orchestrator()}
+    found = {"machine": _machine(), "disk": _disk(), "orchestrator": _orchestrator()}
     return {part: sentence for part, sentence in found.items() if sentence}
 
 
@@ -36,6 +36,10 @@ def _database() -> str:
 def _settings() -> str:
     Machine.refresh_settings()
     return "A setting is not allowed, so no work begins; `archivebox doctor` names it." if settings_problem() else ""
+
+
+def _machine() -> str:
+    return "This machine is draining: it begins nothing new." if drain_problem() else ""
 
 
 def _disk() -> str:

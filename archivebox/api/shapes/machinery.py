@@ -25,6 +25,10 @@ class MachineOut(Schema):
     cpu_count: int
     memory_bytes: int
     in_container: bool
+    version: Annotated[str, Field(description="Of ArchiveBox")]
+    state: Annotated[str, Field(description="working, draining or offline")]
+    load: Annotated[float | None, Field(description="In the minute before it was last seen")]
+    drain_by: Annotated[datetime | None, Field(description="When it gives back what it still works on")]
     seen_at: datetime
 
     @classmethod

@@ -1,7 +1,9 @@
 """Owns the options of `archivebox machine`."""
 
+import click
+
 from archivebox.cli.columns import MACHINE
-from archivebox.cli.declare import group
+from archivebox.cli.declare import command, group, option, word
 from archivebox.cli.model_commands import list_command
 
 BY_ITSELF = "a machine is recorded by itself, when a command of ArchiveBox first runs on it"
@@ -11,11 +13,29 @@ COMMAND = group(
     [
         list_command(
             "machine", "Machines, the newest first.", MACHINE, "archivebox machine list --hostname nas | jq -r .id"
-        )
+        ),
+        command("show", "machine.body:show", "One machine, and what it works on.", [word("id", "ID")]),
+        command(
+            "drain",
+            "machine.body:drain",
+            "Have a machine begin nothing new, and finish what it has begun: before it is switched off or upgraded.",
+            [
+                word("id", "ID"),
+                option(
+                    "--within",
+                    text="Seconds until it gives back to the queue what still runs.",
+                    default=600,
+                    show_default=True,
+                    type=click.IntRange(min=0, max=86400),
+                ),
+            ],
+        ),
+        command("resume", "machine.body:resume", "Let a machine work again that was drained.", [word("id", "ID")]),
     ],
     instead={
         "create": BY_ITSELF,
         "update": BY_ITSELF,
-        "delete": "it stays with what it did; `archivebox manage cleanup_processes --older-than=30d` forgets processes",
+        "delete": "`archivebox machine drain ID` ends its work; its record stays with what it did;"
+        " `archivebox manage cleanup_processes --older-than=30d` forgets processes",
     },
 )

@@ -1,6 +1,7 @@
 """Owns `archivebox machine`."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 from archivebox.cli.columns import MACHINE
@@ -8,22 +9,61 @@ from archivebox.cli.listing import show_model
 from archivebox.cli.output import Column, Record
 from archivebox.cli.records import record_of
 from archivebox.cli.session import Session
-from archivebox.machine.models import Machine
+from archivebox.cli.values import find
+from archivebox.core.progress.machine_work import pages_at_work
+from archivebox.machine.models import Machine, Process
 
 COLUMNS = (
     Column("id", "id", wraps=True),
     Column("host", "hostname"),
+    Column("state", "state"),
+    Column("pages", "pages", right=True),
+    Column("load", "load", right=True),
     Column("system", "os_platform"),
     Column("cores", "cpu_count", right=True),
     Column("memory", lambda record: f"{int(str(record['memory_bytes'])) / 1e9:.1f} GB", right=True),
+    Column("version", "version"),
     Column("seen", "seen_at"),
 )
+LABELS = {
+    "id": "id", "hostname": "host", "state": "state", "drain_by": "gives work back at", "seen_at": "last seen",
+    "load": "load", "pages": "pages at work", "processes": "processes", "version": "ArchiveBox",
+    "os_platform": "system", "arch": "architecture", "cpu_count": "cores", "memory_bytes": "memory",
+    "urls": "at work on",
+}  # fmt: skip
+SHOWN_URLS = 20
 
 
 def list_(session: Session, **given: Any) -> int:
-    here = Machine.current().pk
-
     def records(page: list[Machine]) -> Iterator[Record]:
-        return (record_of(row, is_current=row.pk == here) for row in page)
+        return map(_record, page)
 
     return show_model(session.out, COLUMNS, Machine.objects.all(), MACHINE, given, records=records, sort="-seen_at")
+
+
+def show(session: Session, *, id: str) -> int:  # noqa: A002 - the argument's name
+    machine = find(Machine, id)
+    running = Process.objects.running().on(machine).count()
+    urls = list(pages_at_work(machine.pk).order_by("pk").values_list("url", flat=True)[:SHOWN_URLS])
+    session.out.facts({**_record(machine), "processes": running, "urls": urls}, LABELS, frozenset({"memory_bytes"}))
+    return 0
+
+
+def drain(session: Session, *, id: str, within: int) -> int:  # noqa: A002
+    machine = find(Machine, id)
+    machine.drain(timedelta(seconds=within))
+    what = f"{machine} begins nothing new. What still runs in {within} seconds goes back to the queue."
+    session.out.event(_record(machine), what)
+    return 0
+
+
+def resume(session: Session, *, id: str) -> int:  # noqa: A002
+    machine = find(Machine, id)
+    machine.resume()
+    session.out.event(_record(machine), f"{machine} works again.")
+    return 0
+
+
+def _record(machine: Machine) -> dict[str, object]:
+    pages = pages_at_work(machine.pk).count()
+    return record_of(machine, is_current=machine.is_current, state=machine.state, pages=pages)

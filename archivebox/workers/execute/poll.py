@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from archivebox.base_models.prepared import PreparedQuery, Rows
@@ -20,6 +20,7 @@ from archivebox.config.resolve import SettingError
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl, CrawlRun
 from archivebox.machine.binary import Binary
+from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.workers.execute import crawl_executor
 from archivebox.workers.execute.commit_check import CommitCheck
@@ -63,7 +64,7 @@ def poll(who: FetchRequest, idle_crawls: Mapping[UUID, bool], held: Collection[U
 
     ``held``: keys of what this worker works on.
     """
-    visit = partial(_visit, who, idle_crawls, commits)
+    visit = partial(_visit, who, idle_crawls, held, commits)
     return retry_transient(visit, before_again=partial(_release_unknown, who.worker, held))
 
 
@@ -74,7 +75,7 @@ def _release_unknown(worker: UUID, held: Collection[UUID]) -> None:
             kind.model.rows(owner=worker).exclude(pk__in=held).release(worker)
 
 
-def _visit(who: FetchRequest, idle_crawls: Mapping[UUID, bool], commits: CommitCheck) -> Polled:
+def _visit(who: FetchRequest, idle_crawls: Mapping[UUID, bool], held: Collection[UUID], commits: CommitCheck) -> Polled:
     """Take what is due and load it, and read everything else that a worker has to know now. On the database thread.
 
     ``idle_crawls``: whose run this worker holds, and of which it has no Snapshot in a step; True: it makes room.
@@ -82,7 +83,7 @@ def _visit(who: FetchRequest, idle_crawls: Mapping[UUID, bool], commits: CommitC
     commits.look()
     who = replace(who, scope=watchers.scope())
     with unflushed_transactions():
-        polled = Polled(claim.claim_work(who) if who.settings.is_valid() else Claimed())
+        polled = Polled(claim.claim_work(who) if who.settings.is_valid() else Claimed(next_at=_drain_ends()))
         _load_all(polled)
         if any(isinstance(one, crawl_executor.LoadedCrawlRun) and one.is_ready for one in polled.loaded.values()):
             claim.claim_snapshots(polled.claimed, who)
@@ -90,7 +91,7 @@ def _visit(who: FetchRequest, idle_crawls: Mapping[UUID, bool], commits: CommitC
     if polled.loaded:
         commits.rest_on(polled.loaded)
     # After the loads: what was claimed may have been cancelled long ago, and must not start.
-    polled.asked = requests(who.worker)
+    polled.asked = given_back(who, held) | requests(who.worker)
     polled.killed = [key for (key,) in _killed(who.machine)]
     polled.unneeded = [
         crawl for crawl, yields in idle_crawls.items() if _close_if_unneeded(crawl, who.worker, yields=yields)
@@ -131,6 +132,24 @@ def requests(worker: UUID) -> dict[UUID, str]:
     return {key: str(request) or OF_CRAWLS_ABOVE[status] for key, request, status in _asked(worker)}
 
 
+def given_back(who: FetchRequest, held: Collection[UUID]) -> dict[UUID, str]:
+    """What a draining machine gives back: the runs of crawls that serve none of its pages; when its time is over, all.
+
+    No page is claimed on such a machine, so that these runs serve none later either.
+    """
+    machine = Machine.current()
+    if machine.drain_by is None:
+        return {}
+    is_over = machine.drain_by <= timezone.now()
+    return dict.fromkeys(held if is_over else [key for (key,) in _idle_runs(who.worker, who.machine)], "release")
+
+
+def _drain_ends() -> datetime | None:
+    """When this machine gives back what it holds, where that is still to come."""
+    moment = Machine.current().drain_by
+    return moment if moment is not None and moment > timezone.now() else None
+
+
 def is_needed(crawl_id: UUID, *, yields: bool = False) -> bool:
     """Whether a Snapshot of the crawl runs, or wants to; what only waits for downloads needs no browser.
 
@@ -166,6 +185,14 @@ def _asked(worker: UUID) -> Rows:
     others = [kind.model.rows(owner=worker).exclude(request="") for kind in WORK_KINDS if kind.select is not None]
     first, *rest = [rows.values_list("pk", "request", "crawl__status") for rows in of_crawls]
     return first.union(*rest, *(rows.values_list("pk", "request", "status") for rows in others), all=True)
+
+
+@PreparedQuery
+def _idle_runs(worker: UUID, machine: UUID) -> Rows:
+    """Runs of crawls that a worker holds, and of whose pages no worker of its machine has one at work."""
+    workers = Process.objects.filter(machine_id=machine).of_type(Process.TypeChoices.WORKER).values("pk")
+    pages = Snapshot.objects.filter(HELD, crawl_id=OuterRef("crawl_id"), finishing=False, owner__in=workers)
+    return CrawlRun.rows(owner=worker).filter(~Exists(pages)).values_list("pk")
 
 
 @PreparedQuery

@@ -1,6 +1,7 @@
 """Where several machines share one database: what becomes of the work of those that have fallen silent."""
 
 import logging
+import os
 from datetime import timedelta
 from uuid import UUID
 
@@ -23,8 +24,8 @@ SILENT = timedelta(minutes=10)
 
 def beat() -> int:
     """Give a sign of life of this machine, and take back what silent ones held; returns how much came back."""
-    Machine.objects.filter(pk=Machine.current().pk).update(seen_at=lease_clock())
-    return reclaim_elsewhere() + close_silent_machines()
+    Machine.objects.filter(pk=Machine.current().pk).update(seen_at=lease_clock(), load=os.getloadavg()[0])
+    return reclaim_elsewhere() + close_silent_machines() + seal_runs_of_draining_machines()
 
 
 def reclaim_elsewhere() -> int:
@@ -61,4 +62,17 @@ def close_silent_machines() -> int:
             run.transition("seal", reason=Reason.WORKER_LOST)
             count += 1
     log.warning("Abandoned %d processes and runs of machines that are silent action=machines_abandoned", count)
+    return count
+
+
+def seal_runs_of_draining_machines() -> int:
+    """Runs of crawls that nobody holds there: no worker would, and their crawls wait for them. How many."""
+    runs = CrawlRun.objects.unsealed().filter(machine__drain_by__isnull=False, owner__isnull=True)
+    if not runs.exists():
+        return 0
+    with write_transaction():
+        count = 0
+        for run in runs.select_related("crawl").select_for_update(of=("self",)):
+            run.transition("seal")
+            count += 1
     return count

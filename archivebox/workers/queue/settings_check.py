@@ -1,4 +1,4 @@
-"""Whether the settings of this machine can be used: while one of them cannot, no work begins."""
+"""Whether work may begin on this machine: not while it drains, nor while one of its settings cannot be used."""
 
 import logging
 from collections.abc import Callable
@@ -12,7 +12,10 @@ log = logging.getLogger(__name__)
 
 
 class SettingsCheck:
-    """Asks anew each time: people change ArchiveBox.conf while work goes on. ``tell`` is told once of each problem."""
+    """Asks anew each time: people change settings, and drain machines, while work goes on.
+
+    ``tell`` is told once of each problem.
+    """
 
     def __init__(self, tell: Callable[[str], object] = log.warning) -> None:
         self._tell = tell
@@ -21,11 +24,19 @@ class SettingsCheck:
     def is_valid(self) -> bool:
         """Whether new work may begin."""
         Machine.refresh_settings()
-        problem = settings_problem()
+        problem = settings_problem() or drain_problem()
         if problem != self._told:
-            self._tell(f"No work begins: {problem}." if problem else "The settings can be used: the work goes on.")
+            self._tell(f"No work begins: {problem}." if problem else "What was in the way is gone: the work goes on.")
             self._told = problem
         return not problem
+
+
+def drain_problem() -> str:
+    """That this machine is to begin nothing, and how that ends; empty where it works."""
+    machine = Machine.current()
+    if machine.drain_by is None:
+        return ""
+    return f"this machine is draining; `archivebox machine resume {machine.pk}` lets it work again"
 
 
 def settings_problem() -> str:

@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 
 import pytest
 from prometheus_client import Metric
@@ -55,10 +56,14 @@ def test_ready_says_what_is_in_the_way() -> None:
         worker.take_identity(ProcessIdentity.current())
         worker.save()
         assert passer_by.get("/ready/") == {"status": "ready"}
+        Machine.current().drain(timedelta(hours=1))
+        draining = passer_by.ask("GET", "/ready/")
+        Machine.current().resume()
         Machine.objects.update(config={"DISK_FREE_MIN": "much"})
         unusable = passer_by.ask("GET", "/ready/")
         Machine.objects.update(config={"DISK_FREE_MIN": 10**18})
         answer = passer_by.ask("GET", "/ready/")
+    assert (draining.status_code, set(json.loads(draining.content))) == (503, {"status", "machine"})
     assert (unusable.status_code, set(json.loads(unusable.content))) == (503, {"status", "settings"})
     assert answer.status_code == 503
     assert "DISK_FREE_MIN" in json.loads(answer.content)["disk"]

@@ -179,6 +179,15 @@ def go_on(crawl: str) -> bool:
     return edit_crawl.go_on(Crawl.objects.get(pk=crawl))
 
 
+def drain(seconds: int | None) -> None:
+    """Drain the only machine there is, within so many seconds; None: let it work again."""
+    machine = Machine.objects.get()
+    if seconds is None:
+        machine.resume()
+    else:
+        machine.drain(timedelta(seconds=seconds))
+
+
 def kill_process(key: str) -> int:
     """Ask for the end of one hook."""
     with transaction.atomic():
@@ -244,7 +253,7 @@ COMMANDS: dict[str, Callable[..., object]] = {
         add, configure, hold, schedule, let_come, begin_job, webhook, narrow_webhook,
         remove_webhook, deliver_now, run_result, rows, is_settled, control_item, exclude, limit, discard,
         go_on,
-        kill_process, time_has_come, update_all, look_again_for, ask_without_ring, clock_went_back, is_intact,
+        drain, kill_process, time_has_come, update_all, look_again_for, ask_without_ring, clock_went_back, is_intact,
     )
 }  # fmt: skip
 

@@ -24,6 +24,11 @@ def test_the_machine_that_serves_the_page_is_working_and_a_lost_one_offline() ->
     states = [re.search(r'<span class="badge[^"]*">(\w+)<', client.get(f"/machines/{pk}/").content.decode())
               for pk in (here.pk, lost.pk)]  # fmt: skip
     assert [state and state[1] for state in states] == ["working", "offline"]
+    here.drain(timedelta(hours=1))
+    page = client.get(f"/machines/{here.pk}/").content.decode()
+    assert ">draining<" in page
+    assert "gives back what it still works on" in page
+    here.resume()
     rows = dict(
         re.findall(r"<th[^>]*><a[^>]*>([^<]*)</a></th><td><span[^>]*>(\w+)<", client.get("/machines/").content.decode())
     )

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import timedelta
 from uuid import uuid4
 
 import pytest
+from django.utils import timezone
 
+from archivebox import __version__
 from archivebox.config.personas import personas_in
 from archivebox.core.models import ArchiveResult, Snapshot, Tag
 from archivebox.core.tags.assign_tags import tag
 from archivebox.crawls import control
 from archivebox.crawls.models import Crawl
-from archivebox.machine.models import Binary, Machine
+from archivebox.machine.models import Binary, Machine, Process
 from archivebox.storage.layout import DataFolder
-from tests.factories import crawl, plugin
+from tests.factories import crawl, leased, plugin
 from tests.unit.cli.typed import TypedHere, typed
 
 A, B, C = "https://a.test/", "https://b.test/", "https://c.test/"
@@ -278,6 +281,23 @@ def test_programs_are_forgotten_by_name_and_record(collection: DataFolder) -> No
     assert typed("binary delete --dry-run", typed("binary list --name two").out).records[0]["name"] == "two"
     assert typed("binary delete --yes", typed("binary list --name two").out).code == 0
     assert typed("binary list").records[0]["name"] == "three"
+
+
+def test_a_machine_is_shown_drained_and_resumed(pages: dict[str, Snapshot]) -> None:
+    machine = Machine.current()
+    worker = Process.objects.create(machine=machine, process_type="worker", status="running")
+    leased(pages[A], worker)
+    (shown,) = typed(f"machine show {machine.pk}").records
+    assert (shown["state"], shown["pages"], shown["urls"]) == ("working", 1, [A])
+    assert shown["processes"] == Process.objects.running().count()
+    assert shown["version"] == __version__
+    assert typed(f"machine drain {machine.pk} --within 60").records[0]["state"] == "draining"
+    drained = Machine.objects.get()
+    assert drained.drain_by is not None
+    assert drained.drain_by <= timezone.now() + timedelta(seconds=60)
+    assert typed("machine list").records[0]["state"] == "draining"
+    assert typed(f"machine resume {machine.pk}").records[0]["drain_by"] is None
+    assert typed(f"machine drain {NOBODYS}").code == 2
 
 
 def test_personas_are_made_changed_and_deleted(collection: DataFolder) -> None:

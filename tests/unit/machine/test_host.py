@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from datetime import timedelta
 
 import pytest
 from django.db import connection, transaction
+from django.utils import timezone
 
 from archivebox.config.conffile import write_conf
 from archivebox.config.settings import DATA_FOLDER
@@ -27,6 +29,26 @@ def test_current_is_made_once_and_found_again() -> None:
     assert first.cpu_count == os.cpu_count()
     assert first.memory_bytes > 10**8
     assert str(first) == first.hostname
+
+
+def test_a_drained_machine_is_draining_until_it_resumes() -> None:
+    here = Machine.current()
+    assert here.state == "working"
+    Machine.objects.get().drain(timedelta(minutes=1))
+    Machine.refresh_settings()
+    assert here.state == "draining"
+    assert here.drain_by is not None
+    Machine.objects.get().resume()
+    Machine.refresh_settings()
+    assert Machine.current().state == "working"
+    assert Machine.current().drain_by is None
+
+
+def test_a_machine_that_is_not_heard_of_is_offline() -> None:
+    lost = Machine.objects.create(hostname="attic", seen_at=timezone.now() - timedelta(days=1))
+    assert lost.state == "offline"
+    lost.drain(timedelta())
+    assert lost.state == "offline"
 
 
 def test_facts_that_changed_are_brought_up_to_date() -> None:

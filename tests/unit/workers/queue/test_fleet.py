@@ -15,7 +15,13 @@ from archivebox.crawls.models import Crawl, CrawlRun
 from archivebox.lib.lockfiles import hold
 from archivebox.machine.models import Machine, Process
 from archivebox.storage.layout import DataFolder
-from archivebox.workers.queue.fleet import SILENT, beat, close_silent_machines, reclaim_elsewhere
+from archivebox.workers.queue.fleet import (
+    SILENT,
+    beat,
+    close_silent_machines,
+    reclaim_elsewhere,
+    seal_runs_of_draining_machines,
+)
 from tests.factories import crawl, leased, snapshot
 from tests.status_triggers import arrange
 
@@ -59,6 +65,25 @@ def test_a_run_that_is_leased_belongs_to_its_worker() -> None:
     close_silent_machines()
     run.refresh_from_db()
     assert run.status == "started"
+
+
+def test_no_crawl_waits_for_its_run_on_a_machine_that_drains() -> None:
+    elsewhere = machine(silent_for=timedelta())
+    _, run = at_work_on(elsewhere)
+    assert seal_runs_of_draining_machines() == 0, "it works"
+    elsewhere.drain(timedelta(hours=1))
+    CrawlRun.objects.filter(pk=run.pk).update(owner=new_id())
+    assert seal_runs_of_draining_machines() == 0, "a worker there holds it"
+    CrawlRun.objects.filter(pk=run.pk).update(owner=None)
+    assert beat() == 1
+    run.refresh_from_db()
+    assert (run.status, run.retry_at) == ("sealed", None)
+    assert run.crawl.retry_at is not None, "its crawl is told"
+
+
+def test_a_beat_says_how_busy_the_machine_is() -> None:
+    beat()
+    assert Machine.objects.get(pk=Machine.current().pk).load is not None
 
 
 @pytest.mark.database
