@@ -16,6 +16,7 @@ from archivebox.api.routes import (
     extension,
     feeds,
     files,
+    imports,
     jobs,
     machinery,
     notes,
@@ -67,6 +68,7 @@ api.add_router("/tags", tags.router)
 api.add_router("/searches", searches.router)
 api.add_router("/shares", shares.router)
 api.add_router("/jobs", jobs.router)
+api.add_router("/imports", imports.router)
 api.add_router("/webhooks", webhooks.router)
 api.add_router("/feeds", feeds.router)
 api.add_router("", extension.router)

@@ -269,8 +269,7 @@ _IMPORT = (
         "IMPORT_DIR",
         "string",
         "/",
-        "Folder of the server in which administrators may name what is imported, in the web interface and by the API; "
-        "empty: none",
+        "Folder of the server in which administrators may name what is imported, in the web interface; empty: none",
         pattern=r"^$|^/",
     ),
     SettingSpec(

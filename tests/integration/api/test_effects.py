@@ -18,6 +18,7 @@ DATABASE_ALONE = {
     "snapshots/{snapshot_id}/notes",
     "searches",
     "shares",
+    "imports/{import_id}/start",
     "jobs/{job_id}/{change}",
     "tokens",
     "webhooks",
