@@ -14,6 +14,7 @@ from archivebox import __version__
 from archivebox.backup.copying import PERMISSIONS, CopiedFile, UnreadableFileError, copy_hashed, digest_of
 from archivebox.backup.generations import DATA, DUMP, Destination, DestinationError
 from archivebox.backup.last import note_backup
+from archivebox.backup.linked import LinkedFiles, link_file
 from archivebox.backup.manifest import BackupEntry, BackupSummary, EntryKind, ManifestCursor, ManifestWriter
 from archivebox.backup.reworked import PagesAtStart
 from archivebox.backup.walking import Walked, walk_sorted
@@ -95,6 +96,7 @@ class _Backup:
         self._folder, self._generation, self._former, self._options = folder, generation, former, options
         self._manifest = ManifestWriter(generation)
         self._pages = PagesAtStart()
+        self._linked = LinkedFiles()
         url = database_url(folder)
         name = generation.name.partition(".")[0]
         kind = "postgresql" if url else "sqlite"
@@ -114,6 +116,7 @@ class _Backup:
             self._manifest.finish(self._summary)
         finally:
             self._manifest.close()
+            self._linked.close()
         return self._summary
 
     # --- databases --------------------------------------------------------------------------------------------
@@ -182,12 +185,31 @@ class _Backup:
         return not place.is_relative_to(self._folder.root) and (place.is_dir() or place.is_file())
 
     def _add_file(self, walked: Walked) -> None:
+        if not self._add_linked(walked) and (entry := self._add_or_link(walked)) is not None:
+            self._linked.remember(entry.path, walked.status, entry.sha256)
+
+    def _add_linked(self, walked: Walked) -> bool:
+        """Whether it is a file that has been added under another name, and is now a link to that."""
+        path = f"{DATA}/{walked.path}"
+        first = self._linked.find(path, walked.status)
+        if first is None or not link_file(self._generation / first.path, self._generation / path):
+            return False
+        status = walked.status
+        entry = BackupEntry(
+            EntryKind.FILE, path, mode=status.st_mode & PERMISSIONS, size=status.st_size, sha256=first.sha256,
+            mtime_ns=status.st_mtime_ns, ctime_ns=status.st_ctime_ns, inode=status.st_ino,
+        )  # fmt: skip
+        self._count(entry, is_copied=False, is_link=True)
+        return True
+
+    def _add_or_link(self, walked: Walked) -> BackupEntry | None:
+        """Add a file: a link to the one of an earlier backup, or a copy; None where it cannot be read."""
         path = f"{DATA}/{walked.path}"
         known = [(one, entry) for one in self._former if (entry := one.find(path)) is not None]
         for former, entry in known:
             if _is_unchanged(entry, walked.status) and self._link(entry, former):
                 self._count(entry, is_copied=False)
-                return
+                return entry
         try:
             source = self._folder.root / walked.path
             if source.parent == self._folder.root:
@@ -196,15 +218,17 @@ class _Backup:
         except UnreadableFileError as error:
             if not isinstance(error.__cause__, FileNotFoundError):  # it went away, or was replaced
                 self._summary.unread.append(walked.path)
-            return
+            return None
         entry = _entry_of(path, copied)
         is_linked = any(self._replace_by_link(entry, one, same) for one, same in known)
         self._count(entry, is_copied=not is_linked)
+        return entry
 
-    def _count(self, entry: BackupEntry, *, is_copied: bool) -> None:
+    def _count(self, entry: BackupEntry, *, is_copied: bool, is_link: bool = False) -> None:
+        """``is_link``: its bytes were counted under another name."""
         self._manifest.add(entry, copied=is_copied)
         self._summary.files += 1
-        self._summary.bytes += entry.size
+        self._summary.bytes += entry.size * (not is_link)
         self._summary.copied_files += is_copied
         self._summary.copied_bytes += entry.size * is_copied
         self._options.on_progress(self._summary)

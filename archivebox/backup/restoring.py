@@ -1,13 +1,16 @@
 """Owns making a collection of a backup: in a new folder, each file compared with its hash while it is copied."""
 
+import os
 import shutil
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
 
 from archivebox.backup.copying import UnreadableFileError, copy_hashed, digest_of
 from archivebox.backup.generations import DATA, DUMP, Generation
+from archivebox.backup.linked import LinkedFiles, link_file
 from archivebox.backup.manifest import (
     MANIFEST,
     BackupEntry,
@@ -77,6 +80,7 @@ class _Restore:
         self.report = RestoreReport()
         self._generation, self._folder, self._url, self._summary = generation, claim.folder, claim.url, claim.summary
         self._is_continued, self._on_progress = is_continued, on_progress
+        self._linked = LinkedFiles()
         of_database = EntryKind.DATABASE
         self._databases = list(takewhile(lambda entry: entry.kind is of_database, read_entries(generation.folder)))
 
@@ -95,7 +99,8 @@ class _Restore:
 
     def copy_all(self) -> None:
         """The collection's own database comes last."""
-        self._copy_files()
+        with closing(self._linked):
+            self._copy_files()
         if self.report.files + len(self.report.missing) + len(self._databases) != self._summary.files:
             raise ManifestError(f"{self._generation.folder / MANIFEST} has entries that this version does not know.")
         for entry in reversed(self._databases):
@@ -126,18 +131,27 @@ class _Restore:
         target.chmod(entry.mode)  # the umask does not count
 
     def _copy_file(self, entry: BackupEntry) -> None:
-        target = self._target(entry)
-        if not (self._is_continued and _is_restored(target, entry)):
+        source, target = f"{self._generation.folder}/{entry.path}", self._target(entry)
+        if self._is_continued and _is_restored(target, entry):
+            sha256, is_link = entry.sha256, False
+        else:
             try:
-                copied = copy_hashed(
-                    f"{self._generation.folder}/{entry.path}", str(target), mode=entry.mode, mtime_ns=entry.mtime_ns
-                )
+                sha256, is_link = self._link_or_copy(entry, source, target)
             except UnreadableFileError:
                 self.report.missing.append(entry.path)
                 return
-            if copied.sha256 != entry.sha256:
-                self.report.damaged.append(entry.path)
-        self._count(entry)
+        if sha256 != entry.sha256:
+            self.report.damaged.append(entry.path)
+        if not is_link:
+            self._linked.remember(entry.path, os.lstat(source), sha256)
+        self._count(entry, is_link=is_link)
+
+    def _link_or_copy(self, entry: BackupEntry, source: str, target: Path) -> tuple[str, bool]:
+        """SHA-256 of what is there now, and whether it is a link to what was there under another name."""
+        first = self._linked.find(entry.path, os.lstat(source)) if os.path.lexists(source) else None
+        if first is not None and link_file(self._folder.root / first.path.removeprefix(f"{DATA}/"), target):
+            return first.sha256, True
+        return copy_hashed(source, str(target), mode=entry.mode, mtime_ns=entry.mtime_ns).sha256, False
 
     def _copy_database(self, entry: BackupEntry) -> None:
         source = self._generation.folder / entry.path
@@ -160,9 +174,9 @@ class _Restore:
     def _target(self, entry: BackupEntry) -> Path:
         return self._folder.root / entry.path.removeprefix(f"{DATA}/")
 
-    def _count(self, entry: BackupEntry) -> None:
+    def _count(self, entry: BackupEntry, *, is_link: bool = False) -> None:
         self.report.files += 1
-        self.report.bytes += entry.size
+        self.report.bytes += entry.size * (not is_link)
         self._on_progress(self.report, self._summary)
 
 

@@ -7,6 +7,7 @@ from archivebox.backup.walking import Walked
 from archivebox.base_models.rows import time_of
 from archivebox.core.snapshot import Snapshot
 from archivebox.storage.layout import USERS
+from archivebox.storage.shared_bodies import may_be_linked
 
 _ID = 5
 """Where the id of a page is in ``users/<name>/snapshots/<day>/<site>/<id>/…``."""
@@ -28,8 +29,8 @@ class PagesAtStart:
         self._written: set[str] = set()
 
     def note(self, walked: Walked) -> None:
-        if walked.status.st_ctime_ns < self._since:
-            return
+        if walked.status.st_ctime_ns < self._since or may_be_linked(walked.path):
+            return  # another page's link to a shared body gives its file a new time
         parts = walked.path.split("/", _ID + 1)
         if len(parts) > _ID and parts[0] == USERS and parts[2] == "snapshots":
             self._written.add(parts[_ID])

@@ -9,6 +9,7 @@ from typing import BinaryIO
 from archivebox.export.collection import CollectionWriter
 from archivebox.export.lists import Bookmarks, HtmlList
 from archivebox.export.pages import ExportedPage
+from archivebox.export.shared_records import SHARED, SharedRecords
 from archivebox.export.site.writer import SiteWriter
 from archivebox.export.titles import TITLES
 from archivebox.export.wacz.writer import WaczWriter
@@ -59,13 +60,23 @@ class Csv(StreamWriter):
 
 
 class Warc(StreamWriter):
-    """The WARC files that pages have, one behind the other: records that are compressed one by one may be joined."""
+    """The WARC files that pages have, one behind the other: records that are compressed one by one may be joined.
+
+    A record that several pages share is written once.
+    """
+
+    beside = (SHARED,)
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._shared = SharedRecords(self.files)
 
     def write_page(self, page: ExportedPage, file: BinaryIO) -> str:
         kept = [name for name in page.files() if name.endswith(".warc.gz")]
-        for name in kept:
-            with (page.snapshot.path / name).open("rb") as source:
-                shutil.copyfileobj(source, file)
+        for path in (page.snapshot.path / name for name in kept):
+            if self._shared.is_new(path):
+                with path.open("rb") as source:
+                    shutil.copyfileobj(source, file)
         return "" if kept else "It has no WARC file: no plugin kept one."
 
 

@@ -52,6 +52,11 @@ class PartFiles:
             self[name].truncate(length)
             self[name].seek(length)
 
+    def remove(self) -> None:
+        """Delete them all."""
+        for path in self._paths.values():
+            path.unlink(missing_ok=True)
+
     def close(self) -> None:
         for file in self._open.values():
             file.close()

@@ -7,7 +7,7 @@ from archivebox.base_models.visibility import Visibility
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.crawl_control.retry import retry_failed
 from archivebox.core.crawl_control.set_visibility import show
-from archivebox.core.evidence.verification import list_signature, problems_of, sign_kept
+from archivebox.core.evidence.verification import DigestCache, list_signature, problems_of, sign_kept
 from archivebox.core.intake.add_urls import add_seeds
 from archivebox.core.intake.parse_input import ParsedInput
 from archivebox.core.intake.recapture import add_versions, recapture
@@ -32,6 +32,7 @@ from archivebox.lib.files import remove_tree
 from archivebox.lib.jsonl import JSON
 from archivebox.replay.scripts.view import forget_views_of
 from archivebox.search.upkeep import forget, learn
+from archivebox.storage.shared_bodies import remove_page
 
 
 class _Tagging(JobAction):
@@ -153,7 +154,7 @@ class Purge(JobAction):
         mark_for_purge(self.among().filter(pk__in=keys))
         for snapshot in self.among().filter(pk__in=keys).only("output_dir"):
             if snapshot.output_dir and snapshot.path.is_dir():
-                remove_tree(snapshot.path)
+                remove_page(snapshot.path)
         forget_views_of(keys)
         if DATA_FOLDER.rewritten.is_dir():  # some of it is of these pages, and all of it is made again
             remove_tree(DATA_FOLDER.rewritten)
@@ -168,8 +169,12 @@ class Verify(FallibleAction):
 
     batch = 10
 
+    def __init__(self, job: Job) -> None:
+        super().__init__(job)
+        self._digests = DigestCache()
+
     def prepare(self, keys: Sequence[UUID]) -> None:
-        self._found = problems_of(self.among().filter(pk__in=keys).only("output_dir"))
+        self._found = problems_of(self.among().filter(pk__in=keys).only("output_dir"), self._digests)
 
 
 class SignHashes(FallibleAction):
@@ -231,7 +236,7 @@ class Export(JobAction):
     def finish(self) -> None:
         """There is no file where none of the pages had anything for it."""
         if not self.job.done:
-            self._path.unlink(missing_ok=True)
+            self._writer.files.remove()
             return
         if not self._whole.exists():
             self._writer.files.back_to(self.job.memory["lengths"])

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from archivebox.plugins.base.responses import CDXJ, Response
+from archivebox.storage.shared_bodies import is_linked_name
 
 _EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 """SHA-256 of no bytes, which the WARC names where an answer had no body."""
@@ -37,6 +38,10 @@ class _CDXLine:
     key: tuple[str, str, str, str, bool]
     location: Location
 
+    @property
+    def digest(self) -> str:
+        return self.key[3]
+
 
 class Locations:
     """Where the headers and the bodies of ``responses`` lie; a body is never looked for in a revisit record."""
@@ -47,12 +52,14 @@ class Locations:
         self._packed = _find_packed(folder / "warc", recorded)
         self._heads: dict[tuple[str, str], Location] = {}
         self._bodies: dict[str, tuple[Location, int]] = {}
+        shared = _shared_bodies(folder / "warc")
         for one in recorded:
             location = self._of_record(one)
             if location and one.sha256:
                 self._heads.setdefault((one.url, one.sha256), location)
                 if not one.record.get("revisit"):
-                    self._bodies.setdefault(one.sha256, (location, one.size))
+                    body = location if location.folder == "responses" else shared.get(one.sha256, location)
+                    self._bodies.setdefault(one.sha256, (body, one.size))
 
     def head(self, response: Response) -> Location | None:
         """The record with the headers of a response; of one from the browser's cache, those it was cached with."""
@@ -101,6 +108,12 @@ def _find_packed(folder: Path, recorded: Iterable[Response]) -> dict[tuple[str, 
         if location is not None:
             found[_identity(response)] = location
     return found
+
+
+def _shared_bodies(folder: Path) -> dict[str, Location]:
+    """By digest, the files that hold nothing but the record of one body, which may be that of an earlier page."""
+    lines = (line for line in _cdxj_lines(folder) if is_linked_name(line.location.name))
+    return {line.digest: line.location for line in lines}
 
 
 def _key(response: Response, digest: str) -> tuple[str, str, str, str, bool]:

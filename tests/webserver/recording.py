@@ -10,7 +10,7 @@ from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
 
-from archivebox.plugins.base.packing import pack
+from archivebox.plugins.base.packing import BodySharing, pack
 from archivebox.plugins.base.warc_file import WarcWriter
 
 WARC = "20261122090000.warc"
@@ -52,11 +52,15 @@ def record_all(folder: Path, pages: Iterable[tuple[str, Page]], failures: Mappin
     writer.close()
 
 
-def pack_recording(folder: Path, *, with_record_ids: bool = True) -> None:
-    """Do what the plugin ``warc`` does; ``with_record_ids``: whether lines of the CDXJ name their records."""
+def pack_recording(folder: Path, *, with_record_ids: bool = True, store: Path | None = None) -> None:
+    """Do what the plugin ``warc`` does; ``with_record_ids``: whether lines of the CDXJ name their records.
+
+    ``store``: where the bodies are that the pages of one owner have in common.
+    """
     (folder / "warc").mkdir()
     with chdir(folder / "warc"):
-        lines = pack(str(folder / "responses" / WARC), f"{WARC}.gz")
+        sharing = BodySharing(str(store), ".") if store else None
+        lines = pack(str(folder / "responses" / WARC), f"{WARC}.gz", sharing)
     if not with_record_ids:
         lines = [_without_record_id(line) for line in lines]
     (folder / "warc" / "index.cdxj").write_text("".join(sorted(lines)))
@@ -76,6 +80,7 @@ def _written(writer: WarcWriter, url: str, page: Page, bodies: dict[str, str]) -
     head = "\r\n".join([f"HTTP/1.1 {page.status} Said", *(f"{name}: {value}" for name, value in headers), "", ""])
     digest = hashlib.sha256(page.body).hexdigest()
     fields = {"WARC-Target-URI": url, "WARC-Date": TIME, "WARC-Payload-Digest": f"sha256:{digest}"}
+    fields["Content-Type"] = "application/http; msgtype=response"
     is_revisit = bool(page.body) and digest in bodies
     if is_revisit:
         at = writer.write("revisit", {**fields, "WARC-Refers-To": bodies[digest]}, head.encode())
@@ -83,7 +88,8 @@ def _written(writer: WarcWriter, url: str, page: Page, bodies: dict[str, str]) -
         at = writer.write("response", fields, head.encode(), io.BytesIO(page.body))
     bodies.setdefault(digest, at.identifier)
     request = f"{page.method} / HTTP/1.1\r\nCookie: secret\r\n\r\n".encode() + page.sent
-    writer.write("request", {"WARC-Target-URI": url, "WARC-Concurrent-To": at.identifier}, request)
+    asked = {"WARC-Target-URI": url, "WARC-Concurrent-To": at.identifier, "WARC-Date": TIME}
+    writer.write("request", {**asked, "Content-Type": "application/http; msgtype=request"}, request)
     line: dict[str, object] = {
         "url": url, "method": page.method, "status": page.status, "mime": page.type.partition(";")[0], "time": TIME,
         "size": len(page.body), "redirected_to": page.to, "session": WARC, "warc": WARC, "offset": at.offset,

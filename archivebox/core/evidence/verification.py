@@ -6,9 +6,11 @@ import math
 import os
 import stat
 import time
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 from uuid import UUID
 
 from archivebox.config.settings import DATA_FOLDER
@@ -33,6 +35,29 @@ NAMES_SHOWN = 5
 TIME = 20.0
 """Seconds that one look may take: somebody waits for it."""
 _BLOCK = 1024 * 1024
+_REMEMBERED = 10_000
+"""Digests of shared files that are in memory: 3 MB."""
+
+
+class DigestCache:
+    """Digests of files that several pages share (hard links), so that each is read once in one run."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[int, ...], str] = OrderedDict()
+
+    def digest_of(self, path: Path, until: float) -> str | None:
+        """SHA-256 of a regular file; None when the time is over."""
+        with path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            if status.st_nlink == 1:
+                return _digest_of(file, until)
+            key = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+            digest = self._known.pop(key, None) or _digest_of(file, until)
+        if digest:
+            self._known[key] = digest
+        while len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
+        return digest
 
 
 @dataclass(slots=True)
@@ -89,7 +114,9 @@ class EvidenceVerdict:
         return [same, *self.files.problems, *(one.sentence for one in self.checked)]
 
 
-def verdict_on(snapshot: Snapshot, seconds: float = math.inf) -> EvidenceVerdict | None:
+def verdict_on(
+    snapshot: Snapshot, seconds: float = math.inf, digests: DigestCache | None = None
+) -> EvidenceVerdict | None:
     """Look at its files and its signature, at most so long; None where there is nothing to compare with."""
     from archivebox.core.evidence.timestamp import check_stamp  # its libraries cost 40 ms; verification is rare
 
@@ -102,12 +129,13 @@ def verdict_on(snapshot: Snapshot, seconds: float = math.inf) -> EvidenceVerdict
         return None
     checked = check(snapshot.path, data, snapshot.pk, DATA_FOLDER.keys)
     stamp = check_stamp(snapshot.path, data, DATA_FOLDER.keys)
-    return EvidenceVerdict(verify(snapshot.path, manifest, seconds), checked, stamp)
+    return EvidenceVerdict(verify(snapshot.path, manifest, seconds, digests), checked, stamp)
 
 
-def problems_of(snapshots: Iterable[Snapshot]) -> dict[UUID, str]:
+def problems_of(snapshots: Iterable[Snapshot], digests: DigestCache | None = None) -> dict[UUID, str]:
     """Snapshot → what is wrong with its evidence; nothing for one that is as it was kept."""
-    found = {snapshot.pk: verdict_on(snapshot) for snapshot in snapshots}
+    digests = digests or DigestCache()
+    found = {snapshot.pk: verdict_on(snapshot, digests=digests) for snapshot in snapshots}
     return {
         key: NO_HASHES if verdict is None else " ".join(verdict.problems)
         for key, verdict in found.items()
@@ -139,11 +167,11 @@ def list_signature(snapshot: Snapshot) -> None:
     rows.update(**output_columns(snapshot.path / folder))
 
 
-def verify(folder: Path, manifest: JSON, seconds: float = TIME) -> Finding:
+def verify(folder: Path, manifest: JSON, seconds: float = TIME, digests: DigestCache | None = None) -> Finding:
     """Compare every file that ``manifest`` names (role ``evidence``) with what lies in ``folder`` now."""
-    found, until = Finding(), time.monotonic() + seconds
+    found, until, digests = Finding(), time.monotonic() + seconds, digests or DigestCache()
     for name, entry in files_of(manifest).items():
-        digest = _digest(folder, name, until)
+        digest = _digest(folder, name, until, digests)
         if digest is None:
             found.unseen += 1
         elif not digest:
@@ -162,7 +190,7 @@ def files_of(manifest: JSON) -> dict[str, Mapping[str, JSON]]:
     return {name: entry for name, entry in entries if isinstance(entry, dict)}
 
 
-def _digest(folder: Path, name: str, until: float) -> str | None:
+def _digest(folder: Path, name: str, until: float, digests: DigestCache) -> str | None:
     """SHA-256 of a file, or of a link's target; empty where nothing is, None when the time is over."""
     path = folder / name
     if ".." in path.parts or not path.is_relative_to(folder):
@@ -171,16 +199,15 @@ def _digest(folder: Path, name: str, until: float) -> str | None:
         mode = path.lstat().st_mode
         if stat.S_ISLNK(mode):
             return hashlib.sha256(os.fsencode(path.readlink())).hexdigest()
-        return _digest_of(path, until) if stat.S_ISREG(mode) else ""
+        return digests.digest_of(path, until) if stat.S_ISREG(mode) else ""
     except OSError:
         return ""
 
 
-def _digest_of(path: Path, until: float) -> str | None:
+def _digest_of(file: BinaryIO, until: float) -> str | None:
     digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(_BLOCK):
-            if time.monotonic() > until:
-                return None
-            digest.update(block)
+    while block := file.read(_BLOCK):
+        if time.monotonic() > until:
+            return None
+        digest.update(block)
     return digest.hexdigest()

@@ -3,11 +3,13 @@
 import json
 import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from django.utils import timezone
 
 from archivebox import __version__
 from archivebox.export.pages import ExportedPage
+from archivebox.export.shared_records import SHARED, SharedRecords
 from archivebox.export.wacz.index import CDX, IDX, lines_of, write_index
 from archivebox.export.writer import Failures, Writer
 from archivebox.export.zip_parts import DIRECTORY, ZipMember, ZipPart, end_zip, zip_part
@@ -24,7 +26,11 @@ PAGES, EXTRA_PAGES, LINES, RESOURCES = "pages.jsonl", "extraPages.jsonl", "cdxj"
 class WaczWriter(Writer):
     """Pages that were asked for are in pages.jsonl, those that a crawl found by their links in extraPages.jsonl."""
 
-    beside = (DIRECTORY, PAGES, EXTRA_PAGES, LINES, RESOURCES, CDX, IDX, PACKAGE)
+    beside = (DIRECTORY, PAGES, EXTRA_PAGES, LINES, RESOURCES, CDX, IDX, PACKAGE, SHARED)
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._shared = SharedRecords(self.files)
 
     def append(self, pages: Sequence[ExportedPage]) -> Failures:
         with zip_part(self.files) as part:
@@ -35,6 +41,8 @@ class WaczWriter(Writer):
         folder, recordings = page.snapshot.path, [name for name in page.files() if name.endswith(".warc.gz")]
         for number, path in enumerate(recordings):
             name = f"{page.snapshot.pk}-{number}.warc.gz"
+            if not self._shared.is_new(folder / path):
+                continue
             if member := part.add_file(folder / path, f"archive/{name}"):
                 self._note(member)
                 self.files[LINES].writelines(lines_of(folder / path, name, member.size))

@@ -223,7 +223,7 @@ class ArchivePages(InterruptibleReader):
     def _describe(self, found: ArchivedAnswer, answer: IndexedAnswer) -> None:
         found.kind = kind_of(found.mime, answer.destination)
         if answer.request is not None:
-            _, block = self._open(answer.source, answer.request)
+            _, block = self._open(answer.request_source, answer.request)
             found.request = block.read(_REQUEST_MOST)
 
     def _open(self, source: int, offset: int) -> tuple[dict[str, str], RecordBlock]:

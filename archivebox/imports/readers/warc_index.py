@@ -25,11 +25,11 @@ _SCHEMA = """
         id INTEGER PRIMARY KEY, source INTEGER, offset INTEGER, record TEXT, concurrent TEXT, type TEXT, url TEXT,
         time REAL, status INTEGER, mime TEXT, location TEXT, page TEXT, refers_record TEXT, refers_url TEXT,
         refers_time REAL, method TEXT DEFAULT 'GET', referrer TEXT DEFAULT '', destination TEXT DEFAULT '',
-        by_script INTEGER DEFAULT 0, request INTEGER, hops TEXT
+        by_script INTEGER DEFAULT 0, request_source INTEGER, request INTEGER, hops TEXT
     );
     CREATE TABLE request (
-        offset INTEGER, record TEXT, concurrent TEXT, url TEXT, time REAL, method TEXT, referrer TEXT, destination TEXT,
-        by_script INTEGER
+        source INTEGER, offset INTEGER, record TEXT, concurrent TEXT, url TEXT, time REAL, method TEXT, referrer TEXT,
+        destination TEXT, by_script INTEGER
     );
     CREATE TABLE note (concerns TEXT, hops TEXT);
     CREATE TABLE frame (url TEXT PRIMARY KEY);
@@ -44,8 +44,8 @@ _JOIN = """
     CREATE INDEX request_record ON request (record);
     CREATE INDEX request_concurrent ON request (concurrent);
     CREATE INDEX note_concerns ON note (concerns);
-    UPDATE answer SET (method, referrer, destination, by_script, request) =
-        (SELECT method, referrer, destination, by_script, offset FROM request
+    UPDATE answer SET (method, referrer, destination, by_script, request_source, request) =
+        (SELECT method, referrer, destination, by_script, source, offset FROM request
          WHERE request.concurrent = answer.record OR request.record = answer.concurrent LIMIT 1)
         WHERE EXISTS (SELECT 1 FROM request
          WHERE request.concurrent = answer.record OR request.record = answer.concurrent);
@@ -58,13 +58,16 @@ _JOIN = """
     CREATE INDEX answer_location ON answer (location, time);
     CREATE INDEX page_answer ON page (answer);
 """
-_COLUMNS = "id, source, offset, type, url, time, status, mime, location, page, refers_record, refers_url, refers_time, method, referrer, destination, request, hops"  # noqa: E501
+_COLUMNS = "id, source, offset, type, url, time, status, mime, location, page, refers_record, refers_url, refers_time, method, referrer, destination, request_source, request, hops"  # noqa: E501
 _HOPS = re.compile(rb"^hopsFromSeed: *([A-Z]*)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class IndexedAnswer:
-    """One answer. ``request``: where its request lies in the same file; ``hops``: how a crawler came to it."""
+    """One answer. ``request``: where its request lies, in the file ``request_source``.
+
+    ``hops``: how a crawler came to it.
+    """
 
     id: int
     source: int
@@ -82,6 +85,7 @@ class IndexedAnswer:
     method: str
     referrer: str
     destination: str
+    request_source: int
     request: int | None
     hops: str | None
 
@@ -168,7 +172,7 @@ class WarcIndex:
         date = parse_date(record.fields.get("warc-date", ""))
         time = since if date is None else date.timestamp()
         if kind == "request":
-            self._take_request(record, url, time)
+            self._take_request(source, record, url, time)
         else:
             self._take_answer(source, record, url, time)
 
@@ -178,17 +182,17 @@ class WarcIndex:
         if found and concerns:
             self.database.execute("INSERT INTO note VALUES (?, ?)", (concerns, found[1].decode()))
 
-    def _take_request(self, record: LocatedRecord, url: str, time: float) -> None:
+    def _take_request(self, source: int, record: LocatedRecord, url: str, time: float) -> None:
         file = io.BytesIO(record.head)
         method = file.readline().split(b" ")[0][:20].decode("latin-1").upper()
         headers = read_header_lines(file)
         by_script = header_of(headers, "x-requested-with").lower() == "xmlhttprequest"
         fields = record.fields
         row = (
-            record.offset, fields.get("warc-record-id", ""), fields.get("warc-concurrent-to", ""), url, time, method,
-            plain_url(header_of(headers, "referer")), header_of(headers, "sec-fetch-dest").lower(), by_script,
+            source, record.offset, fields.get("warc-record-id", ""), fields.get("warc-concurrent-to", ""), url, time,
+            method, plain_url(header_of(headers, "referer")), header_of(headers, "sec-fetch-dest").lower(), by_script,
         )  # fmt: skip
-        self.database.execute("INSERT INTO request VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        self.database.execute("INSERT INTO request VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def _take_answer(self, source: int, record: LocatedRecord, url: str, time: float) -> None:
         fields, kind = record.fields, record.fields["warc-type"]

@@ -10,7 +10,8 @@ import uuid
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from typing import IO, BinaryIO
+    from gzip import GzipFile
+    from typing import IO
 
 VERSION = b"WARC/1.1\r\n"
 HEAD_MAX = 1 << 16  # bytes of a record's own header; ours have a few hundred, and URLs are bounded
@@ -58,7 +59,7 @@ class WarcWriter:
         left out. `WARC-Record-ID`, `WARC-Date` and `Content-Length` come by themselves.
         """
         size = len(head) + (body.seek(0, os.SEEK_END) if body else 0)
-        header = _header(kind, fields, size)
+        header = render_header(kind, fields, size)
         record = WarcRecord(self._file.tell(), header)
         self._file.write(header + head)
         if body:
@@ -87,7 +88,7 @@ def read_records(path: str) -> Iterator[WarcRecord]:
     """Yield the whole records from the start of a file up to what is none."""
     with open(path, "rb") as file:
         size, offset = os.fstat(file.fileno()).st_size, 0
-        while (record := _record_at(file, offset)) and record.offset + record.length <= size:
+        while (record := record_at(file, offset)) and record.offset + record.length <= size:
             yield record
             offset += record.length
 
@@ -101,13 +102,15 @@ def cut_to_whole_records(path: str) -> int:
     return end
 
 
-def _header(kind: str, fields: Mapping[str, str], size: int) -> bytes:
+def render_header(kind: str, fields: Mapping[str, str], size: int) -> bytes:
+    """Return the header of a record whose block has so many bytes; fields with an empty value are left out."""
     given = {"WARC-Type": kind, "WARC-Record-ID": new_record_id(), "WARC-Date": moment(), **fields}
     lines = [f"{name}: {' '.join(value.split())}" for name, value in given.items() if value]
     return VERSION + "\r\n".join([*lines, f"Content-Length: {size}", "", ""]).encode()
 
 
-def _record_at(file: BinaryIO, offset: int) -> WarcRecord | None:
+def record_at(file: IO[bytes] | GzipFile, offset: int) -> WarcRecord | None:
+    """Return the record that begins at a place of a plain file; None where none does."""
     file.seek(offset)
     head, end, _ = file.read(HEAD_MAX).partition(b"\r\n\r\n")
     if not (head.startswith(VERSION) and end and b"\r\nContent-Length: " in head):

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Pack what was recorded, add what was made of the page if wished, and index it: what a WACZ is made of.
 
-`<time>.warc.gz` is what the browser got, `outputs.warc.gz` what other plugins made of it (WARC_OUTPUTS: it is all there
-once already), `index.cdxj` finds both, and `pages.jsonl` says which page it is. The plain file of the recorder is
-removed when all of it is here.
+`<time>.warc.gz` is what the browser got, but for bodies of 16 kB and more. These are in `shared-<sha256>.warc.gz`, hard
+links to what the first page of this owner had of them. `outputs.warc.gz` is what other plugins made of the page
+(WARC_OUTPUTS: it is all there once already), `index.cdxj` finds all records, and `pages.jsonl` says which page it is.
+The plain file of the recorder is removed when all of it is here.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from archivebox.plugins.base import (
     try_again,
     write_atomically,
 )
-from archivebox.plugins.base.packing import pack
+from archivebox.plugins.base.packing import BodySharing, pack
 from archivebox.plugins.base.responses import CDXJ, Archive, recording_folder
 from archivebox.plugins.base.warc_file import WarcWriter, moment
+from archivebox.storage.shared_bodies import is_linked_name
 
 OUTPUTS = "outputs.warc.gz"
 PAGES = "pages.jsonl"
@@ -45,11 +47,13 @@ RESOURCES = (
 
 def pack_recorded(folder: str) -> list[str]:
     """Pack each file of the recorder; return the lines of the index."""
-    lines: list[str] = []
+    store = os.environ.get("SHARED_BODIES_DIR", "")
+    sharing = BodySharing(store, os.curdir) if store else None
+    lines: set[str] = set()  # two files may have one shared body
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
         if name.endswith(".warc"):
-            lines += pack(os.path.join(folder, name), f"{name}.gz")
-    return lines
+            lines.update(pack(os.path.join(folder, name), f"{name}.gz", sharing))
+    return list(lines)
 
 
 def remove_packed(folder: str) -> None:
@@ -126,8 +130,9 @@ def main() -> None:
     write_atomically(PAGES, describe_page(hook.url, str(documents[0].record["time"])))
     write_atomically(CDXJ, "".join(sorted(lines)))
     remove_packed(recording_folder())
-    files = [name for name in sorted(os.listdir(".")) if name.endswith(".warc.gz")]
-    succeeded(files[0], {"files": files, "records": len(lines)})
+    packed = [name for name in sorted(os.listdir(".")) if name.endswith(".warc.gz")]
+    files = [name for name in packed if not is_linked_name(name)]
+    succeeded(files[0], {"files": files, "records": len(lines), "shared": len(packed) - len(files)})
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,18 @@ class Kept:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content.encode() if isinstance(content, str) else content)
         return target
+
+    def write_shared(self, content: bytes = b"body") -> list[Path]:
+        """A body that two pages have in common: the file in the store, and a link to it in each of them."""
+        digest = sha256(content).hexdigest()
+        stored = self.write(f"users/x/.shared/{digest[:2]}/{digest}.warc.gz", content)
+        pages = [self.folder.users / f"x/snapshots/20261126/{host}.test/page/warc" for host in ("one", "two")]
+        for page in pages:
+            page.mkdir(parents=True)
+        links = [page / f"shared-{digest}.warc.gz" for page in pages]
+        for link in links:
+            os.link(stored, link)
+        return [stored, *links]
 
     def back_up(self, **options: object) -> BackupSummary:
         return make_backup(self.folder, self.destination, BackupOptions(**options))  # type: ignore[arg-type]

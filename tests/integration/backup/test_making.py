@@ -20,6 +20,7 @@ from archivebox.backup.checking import check_generation
 from archivebox.backup.generations import Destination, DestinationError
 from archivebox.backup.last import last_backup
 from archivebox.backup.making import BackupOptions, make_backup
+from archivebox.backup.restoring import restore
 from archivebox.base_models.rows import first_id
 from archivebox.config.database_copy import DatabaseCopyError
 from archivebox.storage.layout import DataFolder
@@ -61,6 +62,33 @@ def test_what_has_not_changed_is_linked_and_what_has_is_copied(kept: Kept) -> No
     assert (summary.files, summary.copied_files) == (5, 2)
     assert [check_generation(one).is_whole for one in kept.destination.generations()] == [True, True]
     assert last_backup(kept.folder) is not None
+
+
+def test_a_body_that_pages_share_is_once_in_a_backup_and_after_a_restore(kept: Kept, tmp_path: Path) -> None:
+    shared = kept.write_shared(b"x" * 1000)
+    before = kept.back_up()
+    os.link(shared[0], shared[0].with_name("another-page"))  # gives the file a new time
+    shared[0].with_name("another-page").unlink()
+    after = kept.back_up()
+    assert before.bytes == after.bytes
+    names = [path.relative_to(kept.folder.root) for path in shared]
+    for generation in kept.destination.generations():
+        assert len({(generation.data / name).stat().st_ino for name in names}) == 1
+        verdict = check_generation(generation)
+        assert (verdict.is_whole, verdict.bytes) == (True, before.bytes)
+    report = restore(kept.newest, DataFolder(tmp_path / "restored"))
+    assert report.is_whole
+    assert len({(tmp_path / "restored" / name).stat().st_ino for name in names}) == 1
+    assert {(tmp_path / "restored" / name).read_bytes() for name in names} == {b"x" * 1000}
+
+
+def test_a_damaged_body_is_told_of_under_each_of_its_names(kept: Kept, tmp_path: Path) -> None:
+    shared = kept.write_shared(b"x" * 1000)
+    kept.back_up()
+    names = sorted(f"data/{path.relative_to(kept.folder.root)}" for path in shared)
+    (kept.newest.folder / names[0]).write_bytes(b"y" * 1000)
+    assert check_generation(kept.newest).changed == names
+    assert restore(kept.newest, DataFolder(tmp_path / "restored")).damaged == names
 
 
 def test_a_file_that_was_written_and_given_its_former_time_is_copied(kept: Kept) -> None:

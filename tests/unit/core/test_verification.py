@@ -6,7 +6,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from archivebox.core.evidence.verification import verify
+from archivebox.core.evidence.verification import DigestCache, verify
 from archivebox.lib.jsonl import JSON
 
 
@@ -33,6 +33,23 @@ def test_nothing_outside_of_the_folder_and_no_pipe_is_read(tmp_path: Path) -> No
     given = manifest(**{"../secret": b"secret", str(tmp_path / "secret"): b"secret", "pipe": b"", "link": b"../secret"})
     found = verify(folder, given)
     assert (found.same, sorted(found.missing)) == (1, sorted(["../secret", str(tmp_path / "secret"), "pipe"]))
+
+
+def test_a_file_that_two_pages_share_is_read_once(tmp_path: Path) -> None:
+    """What is done to it between two looks of one run, with its time put back, is seen by the next run alone."""
+    for page in ("first", "second"):
+        (tmp_path / page).mkdir()
+    shared = tmp_path / "first" / "a"
+    shared.write_bytes(b"a")
+    os.link(shared, tmp_path / "second" / "a")
+    time, digests = shared.stat().st_mtime_ns, DigestCache()
+    assert verify(tmp_path / "first", manifest(a=b"a"), digests=digests).is_whole
+    shared.write_bytes(b"b")
+    os.utime(shared, ns=(time, time))
+    assert verify(tmp_path / "second", manifest(a=b"a"), digests=digests).is_whole
+    assert verify(tmp_path / "second", manifest(a=b"a")).changed == ["a"]
+    (tmp_path / "first" / "a").unlink()
+    assert verify(tmp_path / "second", manifest(a=b"a"), digests=digests).changed == ["a"], "only links are remembered"
 
 
 def test_when_the_time_is_over_the_rest_is_said_to_be_unseen(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from archivebox.core.versions.unchanged_text import retire_unchanged
 from archivebox.hooks import Call, discover_hooks, process_hook_records
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.process import Process
+from archivebox.storage.shared_bodies import store_of
 from archivebox.workers.execute.steps.schedule import Planned
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import quarantine
@@ -157,7 +158,12 @@ def call_of(snapshot: Snapshot) -> Call:
             "depth": str(snapshot.depth),
         },
         context=ids,
-        folders={"SNAP_DIR": str(snapshot.path), "CRAWL_DIR": crawl_dir, "CRAWL_OUTPUT_DIR": crawl_dir},
+        folders={
+            "SNAP_DIR": str(snapshot.path),
+            "SHARED_BODIES_DIR": str(store_of(snapshot.path) or ""),
+            "CRAWL_DIR": crawl_dir,
+            "CRAWL_OUTPUT_DIR": crawl_dir,
+        },
         settings=snapshot.settings(),
         binaries={},
     )

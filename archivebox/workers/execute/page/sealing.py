@@ -16,10 +16,10 @@ from archivebox.core.outputs.output_files import output_columns
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.versions.unchanged_text import says_the_same, version_before
 from archivebox.hooks import discover_hooks
-from archivebox.lib.files import remove_tree
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.upkeep import forget
 from archivebox.storage.layout import HOOK_RUNS
+from archivebox.storage.shared_bodies import remove_page
 from archivebox.workers.execute.hooks.capped_log import cut_all
 from archivebox.workers.execute.page.durability import make_durable
 from archivebox.workers.execute.page.packed_runs import pack, sizes_on_record
@@ -226,7 +226,7 @@ def clear_away(snapshot: Snapshot) -> None:
     except SearchUnavailableError as problem:
         log.warning("The search index is not up to date: %s action=index_not_told", problem)
     try:
-        remove_tree(snapshot.path)
+        remove_page(snapshot.path)
     except OSError as error:
         log.warning("Not deleted: %s action=files_left snapshot=%s", error, snapshot.pk)
 

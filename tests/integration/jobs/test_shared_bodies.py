@@ -1,0 +1,84 @@
+"""Exports of pages that have bodies in common hold these once, and are read as a whole."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+from warcio.archiveiterator import ArchiveIterator
+
+from archivebox.base_models.users import system_user
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.imports.page import ImportedPage
+from archivebox.imports.readers.wacz import open_wacz
+from archivebox.imports.readers.warc import open_warc
+from archivebox.jobs.begin import JobRequest, begin
+from archivebox.replay.index import load
+from archivebox.replay.records import opened
+from archivebox.storage.shared_bodies import store_of
+from tests import factories
+from tests.carrying_out import carried_out
+from tests.webserver.recording import Page, pack_recording, record
+
+pytestmark = pytest.mark.usefixtures("collection")
+URLS = [f"https://{name}.example/" for name in "abc"]
+SCRIPT = b"let a = 1; // a library that all pages have\n" * 600
+
+
+def exported(format: str, folder: Path) -> Path:  # noqa: A002 - the option's name
+    """Pages of one owner, each with the same script, in one file."""
+    rows = list(factories.crawl(*URLS).snapshot_set.order_by("id"))
+    for row in rows:
+        html = f"<title>{row.url}</title><script src=/script.js></script>".encode()
+        pages = {row.url: Page(html, main=True), f"{row.url}script.js": Page(SCRIPT, "text/javascript")}
+        record(row.path, pages)
+        pack_recording(row.path, store=store_of(row.path))
+    keys = [row.pk for row in rows]
+    done = carried_out(
+        begin(JobRequest("export", created_by=system_user(), snapshots=keys, options={"format": format}))
+    )
+    assert (done.done, done.failed) == (3, 0)
+    assert done.file
+    return Path(shutil.move(done.file, folder))
+
+
+def recordings(export: Path, folder: Path) -> bytes:
+    if export.suffix != ".wacz":
+        return export.read_bytes()
+    with zipfile.ZipFile(export) as archive:
+        archive.extractall(folder)
+    index = gzip.decompress((folder / "indexes" / "index.cdx.gz").read_bytes()).decode()
+    assert index.count("/script.js ") == 3
+    return b"".join(path.read_bytes() for path in sorted((folder / "archive").iterdir()))
+
+
+@pytest.mark.parametrize("format", ["warc", "wacz"])
+def test_a_record_that_pages_share_is_in_an_export_once(format: str, tmp_path: Path) -> None:  # noqa: A002
+    data = recordings(exported(format, tmp_path), tmp_path)
+    (stored,) = DATA_FOLDER.users.glob("*/.shared/*/*.warc.gz")
+    assert stored.stat().st_nlink == 4
+    read = [(one.rec_type, one.content_stream().read()) for one in ArchiveIterator(io.BytesIO(data))]
+    assert sum(body == SCRIPT for _, body in read) == 1
+    assert [kind for kind, _ in read].count("revisit") == 2
+
+
+@pytest.mark.parametrize(("format", "reader"), [("warc", open_warc), ("wacz", open_wacz)])
+def test_such_an_export_is_imported_whole(format: str, reader: object, tmp_path: Path) -> None:  # noqa: A002
+    assert callable(reader)
+    pages = [page for page in reader(exported(format, tmp_path)).pages() if isinstance(page, ImportedPage)]
+    assert {page.url for page in pages} >= set(URLS)
+    for number, page in enumerate(page for page in pages if page.url in URLS):
+        folder = tmp_path / f"{number}"
+        for output in page.outputs:
+            (folder / output.plugin).mkdir(parents=True)
+            for file in output.files:
+                shutil.copy(file.source, folder / output.plugin / file.name)
+        found = load(folder).find(f"{page.url}script.js")
+        assert found is not None, page.url
+        assert found.body is not None
+        with opened(folder, found.body) as (_, body):
+            assert body.read(1 << 20) == SCRIPT
