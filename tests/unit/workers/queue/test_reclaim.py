@@ -234,6 +234,12 @@ class TestSweep:
         assert stray.wait(30) == -15
         assert collection.exits.is_dir()
 
+    def test_a_process_that_nothing_has_on_record_is_ended(self, collection: DataFolder) -> None:
+        """As when all died in a failover of the database that lost the row of a hook which runs on."""
+        with sleeper(collection, new_id()) as left:
+            sweep_machine()
+            assert left.is_zombie() or not left.is_alive()
+
 
 class TestPutAside:
     def held(self, status: str, deaths: int) -> Snapshot:
