@@ -5,6 +5,7 @@ import json
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.text import Truncator
 
 from archivebox.contract.reasons import sentence
 from archivebox.core.progress.crawl_progress import COUNTED, COUNTED_IN_LISTS, CrawlProgress, Pill, Size
@@ -41,6 +42,13 @@ def counted(count: int) -> str:
 def crawl_actions(crawl: Crawl, progress: CrawlProgress) -> list[CrawlAction]:
     """What can be done to it, told with the counts as they are now."""
     return actions_of(crawl, progress)
+
+
+@register.simple_tag
+def crawl_title(title: str, progress: CrawlProgress) -> str:
+    """The title of a crawl's page, with how far it is while pages are added."""
+    begin = f"{counted(progress.done)} of {counted(progress.wanted)} · " if progress.is_open else ""
+    return f"{begin}{Truncator(title).chars(60)} \N{EN DASH} ArchiveBox"
 
 
 @register.filter

@@ -47,6 +47,10 @@ AGAIN = [
 REFUSALS_SHOWN = 50
 REFUSALS_TOLD = 3
 """Named on the page that follows."""
+BOOKMARK = (
+    "javascript:void open('{}?url='+encodeURIComponent(location.href)+'&title='+encodeURIComponent(document.title),"
+    "'_blank','noopener')"
+)
 KNOWN_SHOWN = 10
 REFUSED_KEPT = 1_000
 """Lines that were no URLs, kept with the crawl."""
@@ -199,7 +203,8 @@ def _tell(request: HttpRequest, crawl: Crawl, taken: int, found: ParsedInput) ->
 
 def _page(request: HttpRequest, asked: AddForm, found: ParsedInput | None = None, status: int = 200) -> HttpResponse:
     context = _said_of(request, asked, found) if found is not None else {}
-    context |= {"bookmark": f"{public_address(request)}{reverse('add-page')}", "next": back_to(request, "snapshots")}
+    bookmark = BOOKMARK.format(public_address(request) + reverse("add-page"))
+    context |= {"bookmark": bookmark, "next": back_to(request, "snapshots")}
     return render(request, "web/add.html", {"form": asked, "presets": presets_of(request), **context}, status=status)
 
 

@@ -94,6 +94,7 @@ def _now(request: HttpRequest, process: Process) -> dict[str, Any]:
     return {
         "process": process,
         "outputs": [_output(process, "stdout", "Output"), _output(process, "stderr", "Errors")],
+        "growing_parts": ",".join(f"#size-{name},#tail-{name}:innerHTML" for name in ("stdout", "stderr")),
         "is_busy": process.status == Process.StatusChoices.RUNNING,
         "may_end": allows(request, Action.EDIT) and _running_hook(process) is not None,
         "grace": resolve_settings(base_layers()).get("STOP_GRACE"),

@@ -72,7 +72,9 @@ for (const box of document.querySelectorAll("input[data-help]")) {
     open(help.suggestions);
     const reading = document.getElementById("reading");
     if (reading) {
-      reading.textContent = help.problem || help.phrase.replace(/^./, (letter) => letter.toUpperCase());
+      const words = document.createElement("span"); // a line without an element is not shown on phones
+      words.textContent = help.problem || help.phrase.replace(/^./, (letter) => letter.toUpperCase());
+      reading.replaceChildren(...(words.textContent ? [words] : []));
       reading.classList.toggle("bad", Boolean(help.problem));
     }
   }
