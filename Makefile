@@ -2,6 +2,7 @@
 PY := .venv/bin/python -I
 export DJANGO_SETTINGS_MODULE := archivebox.config.settings
 PATHS := archivebox tests bin/environment.py $(wildcard benchmarks)
+TEMPLATES := $(wildcard archivebox/web/templates archivebox/plugins/*/templates)
 STYLES := $(wildcard archivebox/web/static/web/*.css archivebox/export/site/*.css)
 STYLE := --indent-size 2 --end-with-newline --space-around-combinator
 CHAOS_SECONDS ?= 300
@@ -17,15 +18,17 @@ env:  ## make the development environment in .venv
 
 check: format lint types layers dependencies migrations names suppressions  ## all of the next eight (-k: go on after a failure)
 
-format: env  ## is everything formatted: Python, style sheets?
+format: env  ## is everything formatted: Python, templates, style sheets?
 	.venv/bin/ruff format --check --quiet $(PATHS)
+	.venv/bin/djangofmt --check --quiet $(TEMPLATES)
 	@for file in $(STYLES); do \
 	  .venv/bin/css-beautify $(STYLE) "$$file" | cmp -s - "$$file" || { echo "not formatted: $$file"; failed=1; }; \
 	done; [ -z "$$failed" ]
-	@! grep -nE '^.{121}' $(STYLES)
+	@! LC_ALL=C.UTF-8 grep -rnE '^.{121}' $(TEMPLATES) $(STYLES)
 
-reformat: env  ## format Python and style sheets
+reformat: env  ## format Python, templates and style sheets
 	.venv/bin/ruff format --quiet $(PATHS)
+	.venv/bin/djangofmt --quiet $(TEMPLATES)
 	.venv/bin/css-beautify --replace $(STYLE) $(STYLES)
 
 lint: env  ## ruff

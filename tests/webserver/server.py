@@ -18,6 +18,7 @@ from typing import Any, Self
 from urllib.parse import urlencode
 
 from tests.databases import database_of
+from tests.webserver.markup import flat
 
 CHECKOUT = Path(__file__).parents[2]
 START = """
@@ -82,7 +83,9 @@ class Answer:
 
     @property
     def text(self) -> str:
-        return self.body.decode("utf-8", "replace")
+        """What it says; a page as ``flat`` markup."""
+        text = self.body.decode("utf-8", "replace")
+        return flat(text) if self.headers.get("content-type", "").startswith("text/html") else text
 
 
 @dataclass

@@ -15,6 +15,7 @@ from archivebox.accounts.roles import Role, role_of
 from archivebox.core.models import Tag
 from archivebox.web.page.list_paging import SIZE
 from tests.integration.api.conftest import Caller, Make
+from tests.webserver.markup import page_of
 
 
 def send(somebody: Caller, path: str, **fields: str) -> HttpResponse:
@@ -24,11 +25,11 @@ def send(somebody: Caller, path: str, **fields: str) -> HttpResponse:
 
 def test_a_token_made_on_a_page_is_shown_once_and_revoked(caller: Make) -> None:
     viewer = caller("viewer")
-    page = send(viewer, "/tokens/", label="My phone", scope="read", days="30").content.decode()
+    page = page_of(send(viewer, "/tokens/", label="My phone", scope="read", days="30"))
     found = re.search(r"<code>(abx_[\w-]{40,})</code>", page)
     assert found
     assert Caller(token=found.group(1)).ask("GET", "/api/v1/snapshots").status_code == 200
-    again = viewer.client.get("/tokens/").content.decode()
+    again = page_of(viewer.client.get("/tokens/"))
     assert "My phone" in again
     assert found.group(1) not in again
     assert send(viewer, f"/tokens/{Token.objects.get().pk}/revoke/").status_code == 302
@@ -38,7 +39,7 @@ def test_a_token_made_on_a_page_is_shown_once_and_revoked(caller: Make) -> None:
 
 def test_somebody_is_invited_given_a_role_and_disabled_on_a_page(caller: Make) -> None:
     admin = caller("admin")
-    page = send(admin, "/people/", username="new", role="viewer").content.decode()
+    page = page_of(send(admin, "/people/", username="new", role="viewer"))
     assert re.search(r"<code>http://testserver/login/link/[\w-]+/</code>", page)
     path = f"/people/{User.objects.get(username='new').pk}/"
     send(admin, path, do="role", role="editor")
@@ -46,18 +47,18 @@ def test_somebody_is_invited_given_a_role_and_disabled_on_a_page(caller: Make) -
     send(admin, path, do="disable")
     assert not User.objects.get(username="new").is_active
     assert send(admin, path, do="explode").status_code == 404
-    assert "already" in send(admin, "/people/", username="new", role="viewer").content.decode()
+    assert "already" in page_of(send(admin, "/people/", username="new", role="viewer"))
     assert admin.user is not None
     send(admin, f"/people/{admin.user.pk}/", do="disable")
-    shown = admin.client.get("/people/").content.decode()
+    shown = page_of(admin.client.get("/people/"))
     assert "another account an admin first" in shown
-    record = admin.client.get("/people/record/").content.decode()
+    record = page_of(admin.client.get("/people/record/"))
     assert [action for action in ("user.invited", "user.role", "user.disabled") if action not in record] == []
     assert AuditEntry.objects.exclude(action="user.login").count() == 3
 
 
 def test_what_somebody_may_not_do_is_not_offered(caller: Make) -> None:
-    viewer, admin = (caller(role).client.get("/").content.decode() for role in ("viewer", "admin"))
+    viewer, admin = (page_of(caller(role).client.get("/")) for role in ("viewer", "admin"))
     assert 'href="/people/"' not in viewer
     assert 'id="add"' not in viewer
     assert 'href="/people/"' in admin
@@ -77,9 +78,9 @@ def test_lists_of_accounts_tokens_and_tags_come_by_the_page_with_few_queries(cal
         ("/tags/", "tag 99", "More"),
     ):
         with CaptureQueriesContext(connection) as asked:
-            page = admin.client.get(path).content.decode()
+            page = page_of(admin.client.get(path))
         assert len(asked) < 12, path
         assert f">{last}<" not in page, path
         further = re.search(rf'href="(\?[^"]+)">{word}</a>', page)
         assert further, path
-        assert f">{last}<" in admin.client.get(path + further.group(1)).content.decode(), path
+        assert f">{last}<" in page_of(admin.client.get(path + further.group(1))), path

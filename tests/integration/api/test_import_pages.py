@@ -25,6 +25,7 @@ from tests.browser_databases import PLACES, made
 from tests.carrying_out import carried_out
 from tests.integration.api.conftest import Caller, Make
 from tests.status_triggers import arrange
+from tests.webserver.markup import page_of
 
 pytestmark = pytest.mark.database
 BOOKMARKS = """<!DOCTYPE NETSCAPE-Bookmark-file-1>
@@ -39,10 +40,6 @@ BOOKMARKS = """<!DOCTYPE NETSCAPE-Bookmark-file-1>
 def give(who: Caller, content: bytes, name: str = "bookmarks.html", **fields: str) -> HttpResponse:
     answer: HttpResponse = who.client.post("/import/", {"file": SimpleUploadedFile(name, content), **fields})  # type: ignore[assignment]  # the client's own kind
     return answer
-
-
-def page(answer: HttpResponse) -> str:
-    return answer.content.decode()
 
 
 def one(who: Caller, job: Job, **fields: str) -> HttpResponse:
@@ -60,7 +57,7 @@ def test_what_was_found_is_told_before_anything_is_added_and_then_it_is(editor: 
     known = factories.crawl("https://b.example/")
     assert give(editor, BOOKMARKS.encode()).status_code == 302
     job = Job.objects.get()
-    told = re.sub(r"<[^>]+>", "", page(one(editor, job)))
+    told = re.sub(r"<[^>]+>", "", page_of(one(editor, job)))
     assert "2 new1 already archived1 invalid" in told
     assert "Line 5" in told
     assert "not added yet" in editor.client.get("/jobs/").content.decode()
@@ -76,7 +73,7 @@ def test_what_was_found_is_told_before_anything_is_added_and_then_it_is(editor: 
         "https://a.example/pears": ("Pears", {"fruit", "late", "mine"}, datetime.fromtimestamp(1_700_000_000, UTC)),
         "https://c.example/": ("Third", {"mine"}, None),
     }
-    assert "2</b> of 2 pages added" in page(one(editor, job))
+    assert "2</b> of 2 pages added" in page_of(one(editor, job))
     assert one(editor, job, change="undo").status_code == 302
     assert list(Snapshot.objects.kept().values_list("crawl", flat=True)) == [known.pk]
 
@@ -85,7 +82,7 @@ def test_a_database_of_firefox_shows_dates_and_tags_before_it_is_added(editor: C
     database = made(tmp_path / "places.sqlite", PLACES).read_bytes()
     assert give(editor, database, "places.sqlite").status_code == 302
     job = Job.objects.get()
-    told = re.sub(r"<[^>]+>", " ", page(one(editor, job)))
+    told = re.sub(r"<[^>]+>", " ", page_of(one(editor, job)))
     for words in (
         "2  new",
         "Hello, world",
@@ -106,10 +103,10 @@ def test_visited_pages_are_taken_where_they_are_chosen_and_other_databases_refus
 ) -> None:
     database = made(tmp_path / "places.sqlite", PLACES).read_bytes()
     assert give(editor, database, "places.sqlite", parts="history").status_code == 302
-    assert "https://visited.example/" in page(one(editor, Job.objects.get()))
+    assert "https://visited.example/" in page_of(one(editor, Job.objects.get()))
     refused = give(editor, made(tmp_path / "other.sqlite", "CREATE TABLE cookies (x)").read_bytes(), "Cookies")
     assert refused.status_code == 422
-    assert "Cookies is a database, but neither Firefox" in page(refused)
+    assert "Cookies is a database, but neither Firefox" in page_of(refused)
 
 
 def test_each_of_its_pages_has_a_state_and_what_failed_is_told_as_csv(editor: Caller) -> None:
@@ -118,12 +115,14 @@ def test_each_of_its_pages_has_a_state_and_what_failed_is_told_as_csv(editor: Ca
     here = f"/import/{job.pk}/"
     one(editor, job, change="add", depth="0")
     assert editor.client.post(f"/jobs/{job.pk}/", {"change": "pause", "next": here})["location"] == here
-    assert "Resume" in page(one(editor, job))
+    assert "Resume" in page_of(one(editor, job))
     editor.client.post(f"/jobs/{job.pk}/", {"change": "resume", "next": here})
     carried_out(Job.objects.get())
     pears, *_ = Snapshot.objects.filter(url__contains="pears")
     ArchiveResult.objects.create(snapshot=pears, plugin="pdf", status="failed", reason="timeout")
-    rows = re.findall(r'class="what">.*?href="/snapshots/([^/]+)/".*?class="badge', page(one(editor, job)), re.DOTALL)
+    rows = re.findall(
+        r'class="what">.*?href="/snapshots/([^/]+)/".*?class="badge', page_of(one(editor, job)), re.DOTALL
+    )
     assert {*rows} == {str(key) for key in Snapshot.objects.values_list("pk", flat=True)}
     told = b"".join(editor.client.get(f"/import/{job.pk}/failed.csv")).decode()
     assert told.splitlines() == ["url,why", "https://a.example/pears,pdf: It exceeded its time limit and was stopped."]
@@ -153,7 +152,7 @@ def test_it_goes_on_where_it_was_and_ends_where_its_crawl_was_stopped(
 def test_a_list_that_was_not_added_is_discarded(editor: Caller) -> None:
     give(editor, b"https://a.example/", "list.txt")
     job = Job.objects.get()
-    assert "not added yet" in page(editor.client.get("/import/"))  # type: ignore[arg-type]  # the client's own kind
+    assert "not added yet" in page_of(editor.client.get("/import/"))
     assert editor.client.get(f"/jobs/{job.pk}/").headers["location"] == f"/import/{job.pk}/"
     assert one(editor, job, change="forget").status_code == 302
     assert not Job.objects.exists()
@@ -164,7 +163,7 @@ def test_nothing_is_begun_where_all_is_archived_already(editor: Caller) -> None:
     factories.crawl("https://b.example/")
     give(editor, b"https://b.example/", "list.txt")
     answer = one(editor, Job.objects.get(), change="add", depth="0", again="never")
-    assert (answer.status_code, "already archived" in page(answer)) == (422, True)
+    assert (answer.status_code, "already archived" in page_of(answer)) == (422, True)
 
 
 def zipped() -> bytes:
@@ -186,7 +185,7 @@ def zipped() -> bytes:
 )
 def test_what_is_no_list_is_refused_with_a_sentence(editor: Caller, content: bytes, sentence: str) -> None:
     answer = give(editor, content, "strange")
-    assert (answer.status_code, sentence in page(answer)) == (422, True), page(answer)
+    assert (answer.status_code, sentence in page_of(answer)) == (422, True), page_of(answer)
     assert not Job.objects.exists()
 
 

@@ -11,6 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from archivebox.machine.models import Machine
+from tests.webserver.markup import page_of
 
 pytestmark = [pytest.mark.usefixtures("pages", "collection"), pytest.mark.database]
 
@@ -21,7 +22,7 @@ def test_the_machine_that_serves_the_page_is_working_and_a_lost_one_offline() ->
     Machine.objects.filter(pk=here.pk).update(seen_at=long_ago)
     client = Client(SERVER_NAME="localhost")
     client.force_login(User.objects.create_superuser("ada"))
-    states = [re.search(r'<span class="badge[^"]*">(\w+)<', client.get(f"/machines/{pk}/").content.decode())
+    states = [re.search(r'<span class="badge[^"]*">(\w+)<', page_of(client.get(f"/machines/{pk}/")))
               for pk in (here.pk, lost.pk)]  # fmt: skip
     assert [state and state[1] for state in states] == ["working", "offline"]
     here.drain(timedelta(hours=1))
@@ -30,7 +31,7 @@ def test_the_machine_that_serves_the_page_is_working_and_a_lost_one_offline() ->
     assert "gives back what it still works on" in page
     here.resume()
     rows = dict(
-        re.findall(r"<th[^>]*><a[^>]*>([^<]*)</a></th><td><span[^>]*>(\w+)<", client.get("/machines/").content.decode())
+        re.findall(r"<th[^>]*><a[^>]*>([^<]*)</a></th><td><span[^>]*>(\w+)<", page_of(client.get("/machines/")))
     )
     assert (rows["attic"], len(rows)) == ("offline", 2)
     assert "working" in rows.values()

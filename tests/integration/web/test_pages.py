@@ -73,7 +73,7 @@ def links(text: str) -> dict[str, str]:
 
 
 def test_a_library_of_more_than_one_part_says_how_many_pages_it_has(library: Library) -> None:
-    said = re.search(r'id="reading"[^>]*>([^<]*)', library.visitor.get("/").text)
+    said = re.search(r'id="reading"[^>]*><span>([^<]*)', library.visitor.get("/").text)
     assert said
     assert said[1].strip().startswith("70 pages")
 
@@ -256,7 +256,7 @@ def test_nothing_valid_is_said_line_by_line_and_adds_nothing(library: Library) -
 def test_a_look_first_says_what_is_new_known_and_no_url_and_adds_nothing(library: Library) -> None:
     given = "http://site7.example/story/7\nhttp://looked.example/\nhttp://looked.example/\njavascript:alert(1)"
     page = library.visitor.post("/add/preview/", "/add/", urls=given, depth="1").text
-    assert re.sub(r"<[^>]+>", "", page).split()[:6] == ["1", "new1", "already", "archived1", "invalid1", "duplicate"]
+    assert " ".join(re.sub(r"<[^>]+>", " ", page).split()).startswith("1 new 1 already archived 1 invalid 1 duplicate")
     assert "Line 4" in page
     assert "/snapshots/" in page
     assert "1 deep, anywhere" in page

@@ -15,6 +15,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.models import ArchiveResult
 from archivebox.hooks import base_layers, resolve_settings
 from tests import factories
+from tests.webserver.markup import page_of
 
 pytestmark = [pytest.mark.usefixtures("pages", "collection"), pytest.mark.database]
 
@@ -28,15 +29,15 @@ def client() -> Client:
 
 def test_each_plugin_says_what_it_saves_whether_it_is_on_and_who_says_so(client: Client) -> None:
     write_conf(DATA_FOLDER.conf, {"SCREENSHOT_ENABLED": "false", "PDF_ENABLED": "true"})
-    everything = client.get("/plugins/").content.decode()
+    everything = page_of(client.get("/plugins/"))
     assert all(f"/plugins/{name}/" in everything for name in hooks.plugins())
     assert re.search(r"<h2>Picture</h2>.*/plugins/screenshot/.*<h2>PDF</h2>.*/plugins/pdf/", everything, re.DOTALL)
-    found = client.get("/plugins/?q=would+be+printed").content.decode()
+    found = page_of(client.get("/plugins/?q=would+be+printed"))
     assert ("/plugins/pdf/" in found, "/plugins/screenshot/" in found) == (True, False)
-    off = client.get("/plugins/?show=off").content.decode()
+    off = page_of(client.get("/plugins/?show=off"))
     assert "/plugins/screenshot/" in off
     assert "/plugins/pdf/" not in off
-    assert "by ArchiveBox.conf" in client.get("/plugins/pdf/").content.decode()
+    assert "by ArchiveBox.conf" in page_of(client.get("/plugins/pdf/"))
     assert client.get("/plugins/nothing/").status_code == 404
 
 
@@ -45,7 +46,7 @@ def test_a_missing_program_comes_with_the_command_that_gets_it(client: Client) -
     (folder / "binaries.jsonl").write_text('{"type": "Binary", "name": "no-such-program", "binproviders": "env"}\n')
     hooks.forget_plugins()
     for page in ("/plugins/?show=lacking", "/plugins/lacking/"):
-        assert "archivebox install no-such-program" in client.get(page).content.decode()
+        assert "archivebox install no-such-program" in page_of(client.get(page))
 
 
 def test_settings_of_a_plugin_are_written_to_the_file_and_taken_out_of_it(client: Client) -> None:
@@ -68,7 +69,7 @@ def test_what_is_not_allowed_is_said_at_its_field_and_nothing_is_written(client:
     answer = client.post("/plugins/wget/", {"WGET_TIMEOUT": "soon", "WGET_ENABLED": "false"})
     assert answer.status_code == 422
     assert answer.context["form"].errors.keys() == {"WGET_TIMEOUT"}
-    assert "it takes a number of at least 1" in answer.content.decode()
+    assert "it takes a number of at least 1" in page_of(answer)
     assert not DATA_FOLDER.conf.exists()
     broken = client.post("/settings/?group=Crawls", {"URL_DENYLIST": "a\n\n# b"})
     assert broken.status_code == 422
@@ -84,7 +85,7 @@ def test_what_leads_to_programs_and_places_is_set_from_a_terminal_alone(client: 
     client.post("/settings/?group=Places", {"LIB_DIR": "/tmp/evil", "DATABASE_URL": "postgres://x"})
     assert not DATA_FOLDER.conf.exists()
     write_conf(DATA_FOLDER.conf, {"WGET_ARGS_EXTRA": '["--password=hunter2", "--quiet"]'})
-    page = client.get("/plugins/wget/").content.decode()
+    page = page_of(client.get("/plugins/wget/"))
     assert "archivebox config set WGET_BINARY=…" in page
     assert "--quiet" in page
     assert "hunter2" not in page
@@ -92,12 +93,12 @@ def test_what_leads_to_programs_and_places_is_set_from_a_terminal_alone(client: 
 
 def test_a_secret_is_never_shown_stays_when_nothing_is_typed_and_can_be_taken_out(client: Client) -> None:
     write_conf(DATA_FOLDER.conf, {"PROXY": "http://eve:hunter2@proxy.example:3128"})
-    assert "hunter2" not in client.get("/settings/?group=Crawls").content.decode()
+    assert "hunter2" not in page_of(client.get("/settings/?group=Crawls"))
     client.post("/settings/?group=Crawls", {"MAX_DEPTH": "2"})
     assert read_conf(DATA_FOLDER.conf)["PROXY"] == "http://eve:hunter2@proxy.example:3128"
     refused = client.post("/settings/?group=Crawls", {"PROXY": "hunter3"})
     assert refused.status_code == 422
-    assert "hunter3" not in refused.content.decode()
+    assert "hunter3" not in page_of(refused)
     client.post("/settings/?group=Crawls", {"MAX_DEPTH": "2", "PROXY__unset": "on"})
     assert read_conf(DATA_FOLDER.conf) == {"MAX_DEPTH": "2"}
 
@@ -106,7 +107,7 @@ def test_who_is_asked_with_a_secret_is_set_from_a_terminal_alone(client: Client)
     client.post("/plugins/summarize/", {"SUMMARIZE_URL": "http://elsewhere.example/v1"})
     client.post("/plugins/search_backend_sonic/", {"SEARCH_BACKEND_SONIC_HOST_NAME": "elsewhere.example"})
     assert not DATA_FOLDER.conf.exists()
-    assert "archivebox config set SUMMARIZE_URL=…" in client.get("/plugins/summarize/").content.decode()
+    assert "archivebox config set SUMMARIZE_URL=…" in page_of(client.get("/plugins/summarize/"))
 
 
 def test_an_unreadable_settings_file_is_explained_to_administrators_only(
@@ -118,15 +119,15 @@ def test_an_unreadable_settings_file_is_explained_to_administrators_only(
     for path in ("/settings/", "/plugins/", "/plugins/wget/"):
         told, other = client.get(path), editor.get(path)
         assert (told.status_code, other.status_code) == (503, 503)
-        assert "ArchiveBox.conf line 2" in told.content.decode()
-        assert "hunter2" not in other.content.decode()
+        assert "ArchiveBox.conf line 2" in page_of(told)
+        assert "hunter2" not in page_of(other)
     assert client.post("/settings/?group=Crawls", {"MAX_DEPTH": "2"}).status_code == 503
 
 
 def test_settings_say_where_each_comes_from(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     write_conf(DATA_FOLDER.conf, {"WORKERS": "2", "NO_SUCH": "1"})
     monkeypatch.setenv("WORKERS", "3")
-    page = client.get("/settings/?group=Work").content.decode()
+    page = page_of(client.get("/settings/?group=Work"))
     assert "<code>3</code>, by <b>the environment</b>, which overrides the file" in page
     assert "NO_SUCH" in page
     lines = [line for line in base_layers() if line.name == "file"]
@@ -142,27 +143,27 @@ def test_the_latest_outcomes_of_a_plugin_are_counted_and_lead_to_their_pages(cli
         ArchiveResult.objects.create(snapshot=snapshot, reason=reason, **columns)
     page = client.get("/plugins/wget/")
     assert dict(page.context["came_to"]) == {"succeeded": 2, "failed": 1}
-    assert all(f"/snapshots/{snapshot.pk}/" in page.content.decode() for snapshot in snapshots)
+    assert all(f"/snapshots/{snapshot.pk}/" in page_of(page) for snapshot in snapshots)
 
 
 def test_a_switch_writes_what_differs_from_its_default_and_takes_out_what_does_not(client: Client) -> None:
-    page = client.get("/plugins/wget/").content.decode()
+    page = page_of(client.get("/plugins/wget/"))
     assert re.search(r'<input type="hidden" name="WGET_ENABLED" value="false"><input[^>]* role="switch"[^>]*>', page)
     client.post("/plugins/wget/", {"WGET_ENABLED": "false"})
     assert not DATA_FOLDER.conf.exists(), "it is off by default"
     client.post("/plugins/wget/", {"WGET_ENABLED": ["false", "true"]})
     assert read_conf(DATA_FOLDER.conf) == {"WGET_ENABLED": "true"}
-    assert re.search(r'name="WGET_ENABLED" role="switch"[^>]* checked', client.get("/plugins/wget/").content.decode())
+    assert re.search(r'name="WGET_ENABLED" role="switch"[^>]* checked', page_of(client.get("/plugins/wget/")))
     client.post("/plugins/wget/", {"WGET_ENABLED": "false"})
     assert read_conf(DATA_FOLDER.conf) == {}
 
 
 def test_settings_are_found_by_what_people_call_them_and_say_no_regular_expressions(client: Client) -> None:
     found = client.get("/settings/?q=picture+quality")
-    assert "/plugins/screenshot/#setting-SCREENSHOT_QUALITY" in found.content.decode()
-    assert ">Full page</label>" in client.get("/plugins/screenshot/").content.decode()
+    assert "/plugins/screenshot/#setting-SCREENSHOT_QUALITY" in page_of(found)
+    assert ">Full page</label>" in page_of(client.get("/plugins/screenshot/"))
     changed = client.post("/settings/?q=disk", {"DISK_FREE_MIN": "1000000"})
     assert (changed.status_code, changed["location"]) == (302, "/settings/?q=disk")
     assert read_conf(DATA_FOLDER.conf) == {"DISK_FREE_MIN": "1000000"}
-    assert "^" not in client.get("/settings/?group=Crawls").content.decode()
+    assert "^" not in page_of(client.get("/settings/?group=Crawls"))
     assert client.get("/settings/?q=nothing+has+this").status_code == 200

@@ -18,6 +18,7 @@ from archivebox.core.models import ArchiveResult
 from archivebox.lib.processes import ProcessIdentity
 from archivebox.machine.models import Machine, NetworkInterface, Process
 from tests import factories
+from tests.webserver.markup import page_of
 
 pytestmark = [pytest.mark.usefixtures("pages", "collection"), pytest.mark.database]
 
@@ -64,7 +65,7 @@ def running_hook() -> Process:
 
 def test_what_runs_is_a_tree_with_the_page_between_and_its_cost(client: Client) -> None:
     hook = running_hook()
-    page = client.get("/processes/?part=running").content.decode()
+    page = page_of(client.get("/processes/?part=running"))
     places = [page.index(word) for word in ("archivebox worker", "https://example.org/tree", hook.hook_name)]
     assert places == sorted(places)
     assert " MB</span>" in page, "the memory of this very process"
@@ -95,7 +96,7 @@ def test_what_has_ended_is_chosen_by_type_plugin_and_failure(client: Client) -> 
         ("?failed=yes&type=hook&plugin=dom", {bad}),
         ("?plugin=pdf", set()),
     ]:
-        page = client.get(f"/processes/{query}").content.decode()
+        page = page_of(client.get(f"/processes/{query}"))
         assert {row for row in every if f"/processes/{row.pk}/" in page} == shown, query
 
 
@@ -116,7 +117,7 @@ def test_a_choice_that_no_index_finds_looks_through_a_bounded_part_and_goes_on(
 
 def test_a_process_shows_its_command_without_secrets_and_the_end_of_its_output(client: Client) -> None:
     hook = running_hook()
-    page = client.get(f"/processes/{hook.pk}/").content.decode()
+    page = page_of(client.get(f"/processes/{hook.pk}/"))
     for shown in (
         "--proxy=http://proxy:1",
         "42 links",
@@ -127,14 +128,14 @@ def test_a_process_shows_its_command_without_secrets_and_the_end_of_its_output(c
     ):
         assert shown in page, shown
     assert "hunter2" not in page
-    of_worker = client.get(f"/processes/{hook.parent_id}/").content.decode()
+    of_worker = page_of(client.get(f"/processes/{hook.parent_id}/"))
     assert f"/processes/{hook.pk}/" in of_worker, "its child"
     assert "hook, wget, for https://example.org/tree" in of_worker
 
 
 def test_what_a_process_prints_is_asked_for_alone_while_it_runs(client: Client) -> None:
     hook = running_hook()
-    now = client.get(f"/processes/{hook.pk}/?part=now").content.decode()
+    now = page_of(client.get(f"/processes/{hook.pk}/?part=now"))
     assert "42 links" in now
     assert 'hx-select-oob="#size-stdout,#tail-stdout:innerHTML,#size-stderr,#tail-stderr:innerHTML"' in now
     assert "<html" not in now
@@ -155,7 +156,7 @@ def test_what_a_process_prints_is_asked_for_alone_while_it_runs(client: Client) 
 )
 def test_every_end_is_a_sentence(client: Client, columns: dict[str, object], sentence: str) -> None:
     row = ended(process_type="binary", cmd=["x"], **columns)
-    page = client.get(f"/processes/{row.pk}/").content.decode()
+    page = page_of(client.get(f"/processes/{row.pk}/"))
     assert sentence in page
     assert "?part=now" not in page
     assert "End it" not in page
@@ -164,10 +165,10 @@ def test_every_end_is_a_sentence(client: Client, columns: dict[str, object], sen
 def test_a_hook_is_ended_by_its_worker_whom_the_page_only_asks(client: Client) -> None:
     hook = running_hook()
     program = factories.row(hook, process_type="binary", status="running", cmd=["/usr/bin/wget"])
-    assert ">Stop<" in client.get(f"/processes/{program.pk}/").content.decode()
+    assert ">Stop<" in page_of(client.get(f"/processes/{program.pk}/"))
     assert client.post(f"/processes/{program.pk}/end/").status_code == 302
     assert factories.again(hook).request == Request.KILL
-    assert "Stop requested" in client.get(f"/processes/{hook.pk}/").content.decode()
+    assert "Stop requested" in page_of(client.get(f"/processes/{hook.pk}/"))
     assert [entry.action for entry in AuditEntry.objects.exclude(action="user.login")] == ["process.ended"]
 
 
@@ -176,17 +177,17 @@ def test_what_no_worker_holds_is_not_ended_from_a_page(client: Client) -> None:
     worker = factories.again(hook).parent
     assert worker is not None
     for row in (worker, ended(process_type="hook", hook_name="on_Snapshot__1_x.py")):
-        assert "End it" not in client.get(f"/processes/{row.pk}/").content.decode()
-        assert "no longer running" in client.post(f"/processes/{row.pk}/end/", follow=True).content.decode()
+        assert "End it" not in page_of(client.get(f"/processes/{row.pk}/"))
+        assert "no longer running" in page_of(client.post(f"/processes/{row.pk}/end/", follow=True))
     assert Process.objects.filter(pk=worker.pk).ask_workers_to_end() == 0
     assert not Process.objects.exclude(request="").exists()
 
 
 def test_a_page_links_to_its_processes_and_a_viewer_sees_none(client: Client) -> None:
     hook = running_hook()
-    assert f'href="/processes/{hook.pk}/"' in client.get(f"/snapshots/{hook.snapshot_id}/").content.decode()
+    assert f'href="/processes/{hook.pk}/"' in page_of(client.get(f"/snapshots/{hook.snapshot_id}/"))
     viewer = somebody("viewer")
-    page = viewer.get(f"/snapshots/{hook.snapshot_id}/").content.decode()
+    page = page_of(viewer.get(f"/snapshots/{hook.snapshot_id}/"))
     assert "/processes/" not in page
     assert "/plugins/" not in page
 
@@ -199,7 +200,7 @@ def test_a_hook_and_its_result_name_the_interface_by_which_it_connected(client: 
     earlier = ended(process_type="hook", plugin="wget", snapshot_id=snapshot.pk, archiveresult_id=result.pk)
     ArchiveResult.objects.filter(pk=result.pk).update(process=process)
     told = "connected by <b>eth0 10.0.0.2</b>"
-    assert told in client.get(f"/processes/{process.pk}/").content.decode()
-    assert told not in client.get(f"/processes/{earlier.pk}/").content.decode()
-    assert "by eth0 10.0.0.2" in client.get(f"/snapshots/{snapshot.pk}/").content.decode()
-    assert "10.0.0.2" not in somebody("viewer").get(f"/snapshots/{snapshot.pk}/").content.decode()
+    assert told in page_of(client.get(f"/processes/{process.pk}/"))
+    assert told not in page_of(client.get(f"/processes/{earlier.pk}/"))
+    assert "by eth0 10.0.0.2" in page_of(client.get(f"/snapshots/{snapshot.pk}/"))
+    assert "10.0.0.2" not in page_of(somebody("viewer").get(f"/snapshots/{snapshot.pk}/"))

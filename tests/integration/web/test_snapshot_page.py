@@ -25,6 +25,7 @@ from archivebox.core.versions.unchanged_text import retire_unchanged
 from archivebox.lib.files import mimetype_of
 from tests import factories
 from tests.status_triggers import arrange
+from tests.webserver.markup import page_of
 from tests.webserver.recording import Page, record
 
 pytestmark = pytest.mark.usefixtures("pages", "collection")
@@ -73,7 +74,7 @@ def left(snapshot: Snapshot, plugin: str, files: Mapping[str, str], step: int = 
 def page(client: Client, snapshot: Snapshot, query: str = "", status: int = 200) -> str:
     answer = client.get(f"/snapshots/{snapshot.pk}/{query}")
     assert answer.status_code == status
-    return answer.content.decode()
+    return page_of(answer)
 
 
 def test_the_best_copy_is_shown_first_and_the_address_says_which_is_chosen(client: Client, snapshot: Snapshot) -> None:
@@ -255,7 +256,7 @@ def test_what_is_removed_can_be_brought_back(client: Client, snapshot: Snapshot)
 
 
 def verified(client: Client, snapshot: Snapshot) -> str:
-    return client.post(f"/snapshots/{snapshot.pk}/verify/", follow=True).content.decode()
+    return page_of(client.post(f"/snapshots/{snapshot.pk}/verify/", follow=True))
 
 
 def test_verifying_names_what_changed(client: Client, snapshot: Snapshot) -> None:
@@ -286,7 +287,7 @@ def test_the_saved_copy_of_a_page_built_by_scripts_comes_first(client: Client, s
     copy = left(snapshot, "singlefile", {"singlefile.html": "<p>whole</p>"})
     text = left(snapshot, "htmltotext", {"htmltotext.txt": "whole"}, output_json={"built_by_scripts": False})
     assert re.findall(r'href="\?view=([a-z]+)"[^>]*data-key="1"', page(client, snapshot)) == ["replay"]
-    assert "uilt by scripts" not in client.get(f"/web/latest/{URL}", follow=True).content.decode()
+    assert "uilt by scripts" not in page_of(client.get(f"/web/latest/{URL}", follow=True))
 
     ArchiveResult.objects.filter(pk=text.pk).update(output_json={"built_by_scripts": True})
     shown = page(client, snapshot)
@@ -294,7 +295,7 @@ def test_the_saved_copy_of_a_page_built_by_scripts_comes_first(client: Client, s
     assert "This page is built by scripts. So the copy that was saved after them opens first." in shown
     offer = 'This page is built by scripts. <a href="?view=singlefile">'
     assert offer in page(client, snapshot, "?view=replay")
-    archived = client.get(f"/web/latest/{URL}", follow=True).content.decode()
+    archived = page_of(client.get(f"/web/latest/{URL}", follow=True))
     assert f'This page is built by scripts. <a href="/snapshots/{snapshot.pk}/?view=singlefile">' in archived
 
     ArchiveResult.objects.filter(pk=text.pk).update(output_json={"measures": [{"name": "text", "percent": 79}]})
@@ -347,11 +348,11 @@ def test_how_much_of_the_page_replay_has_is_said_with_what_it_lacks(client: Clie
     assert "https://example.org/&lt;b&gt;.js</span><small>no answer</small>" in shown
     assert "and 2 more" in shown
     assert f'action="/snapshots/{snapshot.pk}/capture/"' in shown
-    assert 'Words<span class="num">62 %</span></dt><dd>62 of 100.</dd>' in shown
-    assert 'Picture<span class="num">\u2013</span></dt><dd>Not measured.</dd>' in shown
+    assert 'Words <span class="num">62 %</span></dt><dd>62 of 100.</dd>' in shown
+    assert 'Picture <span class="num">\u2013</span></dt><dd>Not measured.</dd>' in shown
     assert "Estimate by its words" not in shown
     assert f'name="id" value="{snapshot.pk}"><button class="quiet" name="kind" value="compare">' in shown
-    assert "The replay shows 62 % of the page" in client.get("/").content.decode()
+    assert "The replay shows 62 % of the page" in page_of(client.get("/"))
 
 
 @pytest.mark.parametrize(("percent", "word"), [(100, "whole"), (99, "nearly whole"), (79, "in part"), (49, "poor")])
@@ -361,15 +362,15 @@ def test_a_quality_has_a_word_and_lists_mark_the_bad_alone(
     record(snapshot.path, {snapshot.url: Page(b"<p>Pears")})
     Snapshot.objects.filter(pk=snapshot.pk).update(quality=percent)
     assert f">replay {word} " in page(client, snapshot)
-    listed = client.get("/?sort=worst").content.decode()
+    listed = page_of(client.get("/?sort=worst"))
     assert (f"replay {percent} %<" in listed) == (percent < 80)
     assert "worst first, measured pages only" in listed
-    assert ">Quality</a>" in client.get("/?sort=worst&view=table").content.decode(), "by what it is sorted"
+    assert ">Quality</a>" in page_of(client.get("/?sort=worst&view=table")), "by what it is sorted"
 
 
 def test_an_order_in_which_no_page_has_a_place_says_so(client: Client, snapshot: Snapshot) -> None:
     assert snapshot.quality is None
-    assert "No measurements yet" in client.get("/?sort=worst").content.decode()
+    assert "No measurements yet" in page_of(client.get("/?sort=worst"))
 
 
 def test_a_version_shows_when_the_page_was_checked_and_had_not_changed(client: Client) -> None:
@@ -378,7 +379,7 @@ def test_a_version_shows_when_the_page_was_checked_and_had_not_changed(client: C
     shown = page(client, version)
     assert re.search("Checked again .*: unchanged", shown)
     assert f"/snapshots/{version.pk}/" in page(client, dropped, status=410)
-    assert "1</b> unchanged" in client.get(f"/crawls/{dropped.crawl_id}/").content.decode()
+    assert "1</b> unchanged" in page_of(client.get(f"/crawls/{dropped.crawl_id}/"))
     client.post(f"/snapshots/{dropped.pk}/restore/")
     assert list(Snapshot.objects.kept()) == [version], "its files are gone: there is nothing to bring back"
 
@@ -394,15 +395,13 @@ def test_versions_stand_on_a_strip_and_any_two_can_be_compared(client: Client) -
     assert f'href="/snapshots/{first.pk}/" rel="prev"' in strip
     assert f'href="/snapshots/{third.pk}/" rel="next"' in strip
     pair = f"/snapshots/{first.pk}/changes/{second.pk}/"
-    text = client.get(pair).content.decode()
+    text = page_of(client.get(pair))
     assert "open till <mark>six</mark>" in text
     assert "open till <mark>nine</mark>" in text
-    pictures = (
-        client.get(f"{pair}?as=picture").content.decode().partition('<div class="overlay"')[2].partition("</div>")[0]
-    )
+    pictures = page_of(client.get(f"{pair}?as=picture")).partition('<div class="overlay"')[2].partition("</div>")[0]
     assert pictures.count("/screenshot/screenshot.png") == 2
     assert client.get(f"/snapshots/{second.pk}/changes/{first.pk}/").headers["location"] == pair
-    assert "has no text" in client.get(f"/snapshots/{second.pk}/changes/{third.pk}/").content.decode()
+    assert "has no text" in page_of(client.get(f"/snapshots/{second.pk}/changes/{third.pk}/"))
     assert client.get(f"/snapshots/{first.pk}/changes/{kept('https://other.example/').pk}/").status_code == 404
 
 
@@ -441,7 +440,7 @@ def test_a_plugin_draws_itself_and_what_it_draws_cannot_harm(client: Client, sna
     for gone in ("live.example", "<script", "alert", "onclick", "<form", "<button"):
         assert gone not in drawn
     assert '<b class="sign">P</b>' in shown
-    assert "<p> by poem</p>" in client.get("/").content.decode()
+    assert "<p>by poem</p>" in page_of(client.get("/"))
     assert "The plugin could not render this" in page(client, snapshot, "?view=broken")
 
 
@@ -518,7 +517,7 @@ def test_a_page_that_answered_404_is_found_by_that_and_shows_the_number(client: 
         found = kept(f"https://example.org/{number}")
         left(found, "dom", {"output.html": "<p>words</p>"})
         Snapshot.objects.filter(pk=found.pk).update(http_status=status)
-    shown = client.get(f"/?view={view}&q=http:404").content.decode()
+    shown = page_of(client.get(f"/?view={view}&q=http:404"))
     assert re.findall(r'data-row="([^"]+)"', shown) == [str(found.pk)]
     assert re.search(r'title="The server answered 404[^"]*"><svg.*?</svg>404<', shown)
 
