@@ -22,7 +22,7 @@ def main() -> int:
     if sys.argv[1:2] == ["orchestrator"]:
         from archivebox.workers.supervise import entry  # the first of every crawl waits for it: no click, no rich
 
-        return entry.orchestrate(sys.argv[2:], commands=_take_commands)
+        return entry.orchestrate(sys.argv[2:], commands=_serve_commands)
     from archivebox.cli.handover import hand_over  # sockets and JSON: what `version` need not pay
 
     if (code := hand_over(sys.argv[1:])) is not None:
@@ -32,7 +32,7 @@ def main() -> int:
     return run_command()
 
 
-def _take_commands(process_id: "UUID", orchestrator_id: "UUID", pulse: "socket") -> int:
+def _serve_commands(process_id: "UUID", orchestrator_id: "UUID", pulse: "socket") -> int:
     from archivebox.cli import command_server  # only the process that the orchestrator forks for it
 
     return command_server.main(process_id, orchestrator_id, pulse)

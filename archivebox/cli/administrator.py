@@ -200,7 +200,7 @@ def _run_at_terminal(session: Session, provider: str, command: list[str]) -> int
         child = subprocess.Popen(process.cmd, stdout=sys.stderr.fileno())  # stdout is for programs that read ours
         identity = ProcessIdentity.of(child.pid)
         if identity is not None:
-            process.take_identity(identity)
+            process.set_identity(identity)
             process.save()
         code = child.wait()
     process.settle(ExitStatus(code))

@@ -76,7 +76,7 @@ class CommandServer:
         signal.signal(signal.SIGINT, self._stop)
         self._selector.register(self._wake, selectors.EVENT_READ, self._drain)
         self._selector.register(self._pulse, selectors.EVENT_READ, self._orchestrator_spoke)
-        self._selector.register(self._listener, selectors.EVENT_READ, self._take)
+        self._selector.register(self._listener, selectors.EVENT_READ, self._accept_connection)
         beat_at = 0.0
         while not self._stopping:
             if time.monotonic() >= beat_at:
@@ -121,7 +121,7 @@ class CommandServer:
 
     # --- one command ------------------------------------------------------------------------------------------
 
-    def _take(self) -> None:
+    def _accept_connection(self) -> None:
         connection, _ = self._listener.accept()
         with connection:
             try:

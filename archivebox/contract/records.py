@@ -16,12 +16,12 @@ __all__ = [
     "LineReader",
     "Reason",
     "Record",
+    "RecordHandler",
     "RefusedRecordError",
-    "Taker",
+    "handler_for",
     "parse_line",
     "register",
     "registered_types",
-    "taker_for",
 ]
 
 MAX_LINE = 1_000_000
@@ -88,7 +88,7 @@ class LineReader:
         start = 0
         while (end := data.find(b"\n", start)) >= 0:
             self._keep(data[start:end])
-            self._take(lines)
+            self._read_lines(lines)
             start = end + 1
         self._keep(data[start:])
         return lines
@@ -120,7 +120,7 @@ class LineReader:
         """The last line where the stream ended without a line feed; nothing if there is none."""
         lines: list[bytes] = []
         if self._pending or self._skipped:
-            self._take(lines)
+            self._read_lines(lines)
             self.offset -= 1  # there was no line feed
         return lines
 
@@ -136,7 +136,7 @@ class LineReader:
         else:
             self._pending += data
 
-    def _take(self, lines: list[bytes]) -> None:
+    def _read_lines(self, lines: list[bytes]) -> None:
         self.offset = self.position + 1
         if self._skipped:
             self.dropped += 1
@@ -146,26 +146,26 @@ class LineReader:
         self._skipped = 0
 
 
-class Taker(Protocol):
-    """What a model signs up with: takes the fields of one record, returns its row or None."""
+class RecordHandler(Protocol):
+    """What a model registers: it gets the fields of one record, and returns its row or None."""
 
     def __call__(self, fields: Mapping[str, JSON], overrides: Mapping[str, object], /) -> object: ...
 
 
-_takers: dict[str, Taker] = {}
+_handlers: dict[str, RecordHandler] = {}
 
 
-def register(record_type: str, taker: Taker) -> None:
-    """Sign ``taker`` up for records of ``record_type``; ValueError if another one has that type."""
-    if _takers.setdefault(record_type, taker) != taker:
+def register(record_type: str, handler: RecordHandler) -> None:
+    """Have ``handler`` handle records of ``record_type``; ValueError if another one has that type."""
+    if _handlers.setdefault(record_type, handler) != handler:
         raise ValueError(f"two models want the records of type {record_type}")
 
 
-def taker_for(record_type: str) -> Taker | None:
-    """Who takes records of this type; None for types nobody knows, which are kept in the log and counted."""
-    return _takers.get(record_type)
+def handler_for(record_type: str) -> RecordHandler | None:
+    """What handles records of this type; None for types nobody knows, which are kept in the log and counted."""
+    return _handlers.get(record_type)
 
 
 def registered_types() -> tuple[str, ...]:
-    """The record types that have a taker."""
-    return tuple(sorted(_takers))
+    """The record types that have a handler."""
+    return tuple(sorted(_handlers))

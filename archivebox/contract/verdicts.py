@@ -105,7 +105,7 @@ def judge(
     """What ``results`` of a page with this status come to; ``outputs_of`` says what a plugin declares of its files."""
     count = _Count(outputs_of)
     for result in results:
-        count.take(result)
+        count.add(result)
     numbers = (len(count.kept - count.missed.keys()), count.failed, count.retrying, count.unfinished)
     if status == "cancelled":
         return Verdict(State.CANCELLED, Reason.CANCELLED.sentence, Reason.CANCELLED.action, *numbers)
@@ -126,7 +126,7 @@ class _Count:
         self.refusal: AssessedResult | None = None
         """The navigation that found something else than the page."""
 
-    def take(self, result: AssessedResult) -> None:
+    def add(self, result: AssessedResult) -> None:
         self.unfinished += result.status in OPEN
         if result.status in MISSED and reasons.split(result.reason)[0] in NOT_THE_PAGE:
             self.refusal = self.refusal or result

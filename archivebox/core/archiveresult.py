@@ -32,7 +32,7 @@ from archivebox.contract.outcomes import (
 )
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, LineReader, Record, parse_line
-from archivebox.core.intake.add_urls import take_found
+from archivebox.core.intake.add_urls import add_found_urls
 from archivebox.core.outputs.output_files import Claim, Listing, list_outputs
 from archivebox.core.progress.result_summary import COLUMNS, ResultLine, action_of, sentence_of
 from archivebox.core.snapshot import Snapshot
@@ -232,7 +232,7 @@ class ArchiveResult(TabledRow):
         records = list(read_records(process.stdout_file))
         found = [record.fields for record in records if record.type == "Snapshot" and not record.fields.get("id")]
         if found:
-            take_found(self.snapshot, found)
+            add_found_urls(self.snapshot, found)
         others = [record for record in records if record.type != "Snapshot" or record.fields.get("id")]
         process_hook_records(others, {"snapshot": self.snapshot, "crawl": self.snapshot.crawl, "process": process})
         declared = declared_in(records)
@@ -245,7 +245,7 @@ class ArchiveResult(TabledRow):
         )
         result = outcome(ending)
         if title := title_said(hook, declared):
-            take_title(self.snapshot_id, title)
+            store_title(self.snapshot_id, title)
         return settled_columns(result, declared, attempts=self.attempts, now=timezone.now()) | files.columns
 
     def _settle(self, columns: dict[str, Any]) -> None:
@@ -330,7 +330,7 @@ def title_said(hook: Hook, declared: Declaration | None) -> str:
     return ""
 
 
-def take_title(snapshot_id: UUID, title: str) -> None:
+def store_title(snapshot_id: UUID, title: str) -> None:
     """What a Snapshot record said before stays."""
     Snapshot.objects.filter(pk=snapshot_id, title="").update(title=title)
 

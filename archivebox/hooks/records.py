@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from archivebox.contract.binaries import parse_request
-from archivebox.contract.records import Record, RefusedRecordError, taker_for
+from archivebox.contract.records import Record, RefusedRecordError, handler_for
 from archivebox.hooks.registry import check_settings
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.host import settings_in
@@ -30,10 +30,10 @@ def process_hook_records(
             kind, fields = record.type, record.fields
         else:
             kind, fields = str(record.get("type")), {name: value for name, value in record.items() if name != "type"}
-        taker = taker_for(kind)
-        if taker is None:
+        handler = handler_for(kind)
+        if handler is None:
             counts["unknown"] = counts.get("unknown", 0) + 1
-        elif taker(fields, given) is not None:
+        elif handler(fields, given) is not None:
             counts[kind] = counts.get(kind, 0) + 1
     return counts
 

@@ -14,7 +14,7 @@ from archivebox.jobs.job import Job, JobPart, packed
 from archivebox.lib.batches import batches
 
 
-def take(request: CrawlRequest, requester: Requester, name: str, noting: Noting = in_silence) -> Job:
+def accept_list(request: CrawlRequest, requester: Requester, name: str, noting: Noting = in_silence) -> Job:
     """Read lists, and keep what is in them; nothing is added. RequestRefusedError where there is nothing."""
     requester = replace(requester, max_urls=MAX_URLS_OF_IMPORT)
     found = parse(request, requester)

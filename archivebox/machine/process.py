@@ -224,7 +224,7 @@ class Process(OwnProcess):
         if row.parent_id != hook.pk:
             return None  # a hook may speak only of what it started
         row.pwd = report.pwd or row.pwd or hook.pwd
-        row.take_report(report, hook)
+        row.apply_report(report, hook)
         if row.start_ticks is None and row.pid is not None and not row.ended_at:
             row.start_ticks = start_of_descendant(row.pid, hook.identity)
         row.save()
@@ -247,7 +247,7 @@ class Process(OwnProcess):
             binary_id=hook.binary_id,
         )
 
-    def take_report(self, report: ProgramReport, hook: "Process") -> None:
+    def apply_report(self, report: ProgramReport, hook: "Process") -> None:
         """Take over what a report of ``hook`` says; what it leaves out stays."""
         self.cmd = self.cmd if report.cmd is None else report.cmd
         self.pid = report.pid or self.pid
@@ -257,9 +257,9 @@ class Process(OwnProcess):
         ended_at = report.ended_at or (timezone.now() if report.exit_code is not None else None)
         if ended_at is not None:
             self.exit_code, self.ended_at, self.end_reason = report.exit_code, ended_at, end_reason_of(report.exit_code)
-            self.take(ProcessMachine.end.columns_of({}))
+            self.set_columns(ProcessMachine.end.columns_of({}))
         elif self.status == self.StatusChoices.QUEUED:
-            self.take(ProcessMachine.begin.columns_of({}))
+            self.set_columns(ProcessMachine.begin.columns_of({}))
 
 
 _ANCESTORS = """

@@ -48,8 +48,8 @@ class OwnProcess(StartedProcess):
             cmd=[without_credentials(word) for word in _typed or command_line(os.getpid()) or sys.argv],
             pwd=str(Path.cwd()),
         )
-        row.take(fields if "parent_id" in fields else {"parent_id": cls._find_parent_id(), **fields})
-        row.take_identity(ProcessIdentity.current())
+        row.set_columns(fields if "parent_id" in fields else {"parent_id": cls._find_parent_id(), **fields})
+        row.set_identity(ProcessIdentity.current())
         row.save(force_insert=True)
         return row
 
@@ -60,8 +60,8 @@ class OwnProcess(StartedProcess):
         if row is None:
             row = cls._record_self(process_id, **fields)
         else:
-            row.take(fields)
-            row.take_identity(ProcessIdentity.current())
+            row.set_columns(fields)
+            row.set_identity(ProcessIdentity.current())
             row.save(update_fields=[*fields, *IDENTITY, "modified_at"])
         _current["process"] = row
         return row
@@ -92,7 +92,7 @@ class OwnProcess(StartedProcess):
         """Record one's own end: for processes that nobody of ours waits for."""
         ended = exited_columns(ExitStatus(exit_code), EndReason.EXITED)
         columns = ended | {"stderr": without_credentials(error)[-TAIL:]}
-        self.take(columns)
+        self.set_columns(columns)
         if not type(self).objects.filter(pk=self.pk).update(**columns):
             self.save(force_insert=True)  # the row was lost with the database server that had it
 

@@ -64,7 +64,7 @@ class StartedProcess(ProcessRow):
             self._close_unstarted(error)
             raise
         _children[self.pk] = child
-        self.take_identity(child.identity)
+        self.set_identity(child.identity)
         self.save(update_fields=[*IDENTITY, "modified_at"])
         if not background:
             self._wait_in_foreground()
@@ -72,7 +72,7 @@ class StartedProcess(ProcessRow):
 
     def _close_unstarted(self, error: OSError) -> None:
         """Its program, folder or files could not be opened: nothing ran, so that there is no exit code."""
-        self.take(exited_columns(UNSEEN, EndReason.LOST) | {"stderr": str(error)[-TAIL:]})
+        self.set_columns(exited_columns(UNSEEN, EndReason.LOST) | {"stderr": str(error)[-TAIL:]})
         self.save()
 
     def _wait_in_foreground(self) -> None:
@@ -194,7 +194,7 @@ class StartedProcess(ProcessRow):
 
     def settle(self, seen: ExitStatus) -> None:
         """Take over what ``wait`` reported and the tails of its output; saves nothing."""
-        self.take(exited_columns(seen, EndReason(self.end_reason) if self.end_reason else None))
+        self.set_columns(exited_columns(seen, EndReason(self.end_reason) if self.end_reason else None))
         self.stdout, self.stdout_size = read_tail(self.stdout_file)
         self.stderr, self.stderr_size = read_tail(self.stderr_file)
 

@@ -104,11 +104,11 @@ class ProcessRow(TabledRow):
 
     # --- who it is to the operating system --------------------------------------------------------------------
 
-    def take_identity(self, identity: ProcessIdentity) -> None:
+    def set_identity(self, identity: ProcessIdentity) -> None:
         """Fill in who this is to the operating system; the row is RUNNING from here on."""
-        self.take(started_columns(identity, self.started_at))
+        self.set_columns(started_columns(identity, self.started_at))
 
-    def take(self, columns: Mapping[str, Any]) -> None:
+    def set_columns(self, columns: Mapping[str, Any]) -> None:
         """Fill in columns by name; saves nothing."""
         for name, value in columns.items():
             setattr(self, name, value)

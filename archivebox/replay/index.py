@@ -61,9 +61,9 @@ class RecordingIndex:
             for name in {response.url, loose(response.url)}:
                 self._answers[response.method, name].append(one)
             if response.method == "GET" and response.status != 304:
-                self._take(one)
+                self._add(one)
 
-    def _take(self, one: Recorded) -> None:
+    def _add(self, one: Recorded) -> None:
         """Have it found by its names, unless a better answer is."""
         self.count += 1
         if one.response.is_main and not one.response.redirected_to:

@@ -218,12 +218,12 @@ class Comparing:
         while (line := self._line(deadline)) is not None:
             said = jsonl.loads(line)
             if said is not None and said.get("type") == "Process":
-                self._take_report(said)
+                self._read_report(said)
             elif said is not None and said.get("type") in {"Ready", "Asked", "Replayed", "Compared", "NotCompared"}:
                 return said
         return None
 
-    def _take_report(self, report: Mapping[str, JSON]) -> None:
+    def _read_report(self, report: Mapping[str, JSON]) -> None:
         Process.from_jsonl(report, {"process": self._process})
         key = str(report.get("id"))
         if report.get("exit_code") is None:

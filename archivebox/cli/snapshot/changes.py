@@ -17,7 +17,7 @@ from archivebox.core.crawl_control.set_visibility import show
 from archivebox.core.models import Snapshot, Tag
 from archivebox.core.snapshot import SnapshotQuerySet, patched_columns
 from archivebox.core.tags.assign_tags import tag as put_tags
-from archivebox.core.tags.assign_tags import untag as take_tags
+from archivebox.core.tags.assign_tags import untag as remove_tags
 from archivebox.crawls import control
 from archivebox.lib.batches import batches
 
@@ -85,7 +85,7 @@ def _names(texts: tuple[str, ...]) -> list[str]:
 
 
 def _tag(keys: Sequence[UUID], names: Sequence[str], gone: Sequence[str]) -> None:
-    take_tags(keys, gone)
+    remove_tags(keys, gone)
     put_tags(keys, names)
 
 

@@ -217,7 +217,7 @@ def _tag(crawl: Crawl, tags: Sequence[str], seeds: Sequence[Seed]) -> None:
             through.objects.bulk_create(batch, ignore_conflicts=True)
 
 
-def take_found(parent: Snapshot, records: Sequence[Mapping[str, JSON]]) -> Found:
+def add_found_urls(parent: Snapshot, records: Sequence[Mapping[str, JSON]]) -> Found:
     """Take the URLs that a hook of ``parent`` found, as far as they belong into its crawl.
 
     Call it in the transaction that makes the hook's own outcome final. A Snapshot without depth gets its parent's + 1,

@@ -168,7 +168,7 @@ class _RequestReader:
     def read_urls(self, urls: Sequence[str | Seed]) -> None:
         seeds, refusals = self._check(urls)
         _refuse_if_any(refusals)
-        self._take(seeds, len(urls))
+        self._add_seeds(seeds, len(urls))
 
     def read_list(self, given: UrlList, kind: ListFormat) -> None:
         """RequestRefusedError for what cannot be read as a list of that kind."""
@@ -192,12 +192,12 @@ class _RequestReader:
             else:
                 self._report(one, name)
         self.parsed.refused += len(refusals)
-        self._take(seeds, len(links) - len(refusals))
+        self._add_seeds(seeds, len(links) - len(refusals))
 
     def _check(self, given: Iterable[str | Seed]) -> tuple[list[Seed], list[Refusal]]:
         return check_seeds(given, self._settings, may_name_private=self._requester.may_name_private)
 
-    def _take(self, seeds: list[Seed], count: int) -> None:
+    def _add_seeds(self, seeds: list[Seed], count: int) -> None:
         for seed in seeds:
             self.parsed.seeds.setdefault(seed.url, Seed(seed.url) if self._requester.is_visitor else seed)
         self.parsed.repeated += count

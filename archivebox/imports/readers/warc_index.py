@@ -121,7 +121,7 @@ class WarcIndex:
         self.database.execute("BEGIN")
         for record in scan:
             stop()
-            self._take(number, record, since)
+            self._index_record(number, record, since)
         rows = ((f"{source.name}, byte {each.offset}", each.reason) for each in scan.damage)
         self.database.executemany("INSERT INTO damage VALUES (?, ?)", rows)
         self.database.execute("COMMIT")
@@ -161,10 +161,10 @@ class WarcIndex:
         where = "url = ? AND type != 'revisit' AND status NOT IN (0, 304) ORDER BY abs(time - ?) LIMIT 1"
         return next(self.answers(where, revisit.refers_url or revisit.url, time), None)
 
-    def _take(self, source: int, record: LocatedRecord, since: float) -> None:
+    def _index_record(self, source: int, record: LocatedRecord, since: float) -> None:
         kind = record.fields.get("warc-type", "")
         if kind == "metadata":
-            self._take_metadata(record)
+            self._index_metadata(record)
             return
         url = plain_url(record.fields.get("warc-target-uri", ""))
         if not url or kind not in {"response", "revisit", "resource", "request"}:
@@ -172,17 +172,17 @@ class WarcIndex:
         date = parse_date(record.fields.get("warc-date", ""))
         time = since if date is None else date.timestamp()
         if kind == "request":
-            self._take_request(source, record, url, time)
+            self._index_request(source, record, url, time)
         else:
-            self._take_answer(source, record, url, time)
+            self._index_response(source, record, url, time)
 
-    def _take_metadata(self, record: LocatedRecord) -> None:
+    def _index_metadata(self, record: LocatedRecord) -> None:
         found = _HOPS.search(record.head)
         concerns = record.fields.get("warc-concurrent-to") or record.fields.get("warc-refers-to")
         if found and concerns:
             self.database.execute("INSERT INTO note VALUES (?, ?)", (concerns, found[1].decode()))
 
-    def _take_request(self, source: int, record: LocatedRecord, url: str, time: float) -> None:
+    def _index_request(self, source: int, record: LocatedRecord, url: str, time: float) -> None:
         file = io.BytesIO(record.head)
         method = file.readline().split(b" ")[0][:20].decode("latin-1").upper()
         headers = read_header_lines(file)
@@ -194,7 +194,7 @@ class WarcIndex:
         )  # fmt: skip
         self.database.execute("INSERT INTO request VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
-    def _take_answer(self, source: int, record: LocatedRecord, url: str, time: float) -> None:
+    def _index_response(self, source: int, record: LocatedRecord, url: str, time: float) -> None:
         fields, kind = record.fields, record.fields["warc-type"]
         status, mime, location = 200, parse_content_type(fields.get("content-type", "")).essence, ""
         if kind != "resource":

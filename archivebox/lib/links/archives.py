@@ -89,7 +89,7 @@ class _ReadBudget:
         self._by_ratio = UNPACKED_ALWAYS + RATIO_MOST * size
         self._taken = 0
 
-    def take(self, count: int) -> None:
+    def spend(self, count: int) -> None:
         self._taken += count
         if self._taken > UNPACKED_MOST:
             raise LinkFileError(f"holds more than {UNPACKED_MOST // 1_000_000_000} GB")
@@ -108,7 +108,7 @@ class _Bounded(io.RawIOBase):
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # typeshed asks for any buffer
         data = self._file.read(len(buffer))
-        self._left.take(len(data))
+        self._left.spend(len(data))
         buffer[: len(data)] = data
         return len(data)
 

@@ -284,7 +284,7 @@ class ForkServer:
 
     def _ended(self, pid: int, status: ExitStatus) -> None:
         child = self._children.pop(pid)
-        child.take(status)
+        child.set_exit_status(status)
         if self.listener is not None:
             self.listener(child, status)
 
@@ -370,7 +370,7 @@ class ForkedChild(Child):
         """Whether its status comes from its server; else it is polled directly."""
         return self._status is not None or self._server.alive
 
-    def take(self, status: ExitStatus) -> None:
+    def set_exit_status(self, status: ExitStatus) -> None:
         """The fork server's word on how it ended."""
         self._status = status
 

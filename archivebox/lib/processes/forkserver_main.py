@@ -101,14 +101,14 @@ class Server:
             for fd, _ in ready:
                 if fd in self.children:
                     self.report(fd)
-                elif (job := self.take()) is not None:
+                elif (job := self.receive_request()) is not None:
                     return job
             patience = LATER_AFTER if ready else 0
             if not ready:
                 preload([self.later.pop(0)])
                 keep_out_of_collections()
 
-    def take(self) -> ForkRequest | None:
+    def receive_request(self) -> ForkRequest | None:
         """Take one message: a request to run, or leave to reap."""
         flags = socket.MSG_CMSG_CLOEXEC
         data, fds, _, _ = socket.recv_fds(self.channel, MESSAGE_SIZE, 256, flags)

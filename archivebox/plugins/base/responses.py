@@ -187,10 +187,10 @@ class Archive:
 
     def _read_on(self) -> None:
         for record, end in _lines(os.path.join(self._folder, INDEX), self._read):
-            self._take(Response(record))
+            self._add(Response(record))
             self._read = end
 
-    def _take(self, response: Response) -> None:
+    def _add(self, response: Response) -> None:
         self._responses.append(response)
         if response.method == "GET" and (response.sha256 or response.redirected_to) and response.status != 206:
             self._by_url[response.url] = response

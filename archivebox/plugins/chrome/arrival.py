@@ -42,7 +42,7 @@ class Arrival:
         """Return for how many seconds no request has been under way."""
         return 0.0 if self._open_requests else now - self.busy_at
 
-    def take(self, event: CDPEvent) -> None:
+    def handle_event(self, event: CDPEvent) -> None:
         params = event.params
         if event.method == "Page.lifecycleEvent":
             if params["name"] == "load" and params["frameId"] == self._frame and params["loaderId"] == self.loader:

@@ -21,7 +21,7 @@ from browser_profile import make_profile
 from folders import make_folder, remove_folder
 from launch import PIPE, browser_pipe, find_chromium, flags
 from memory import LOOK_AGAIN, MB, end_the_greedy
-from others import OF_BROWSER, take_back, tell
+from others import OF_BROWSER, remove_files, tell
 from relay import Relay
 from relay.screencast import Screencast
 
@@ -110,11 +110,11 @@ class TabWatch:
         self._relay, self._screencast = relay, screencast
         self._holders: dict[str, int] = {}
         self._opened_by: dict[str, str] = {}
-        relay.told = self.take
+        relay.told = self.handle_event
         relay.send("Target.setDiscoverTargets", {"discover": True})
 
-    def take(self, event: CDPEvent) -> None:
-        """Take what the browser told."""
+    def handle_event(self, event: CDPEvent) -> None:
+        """Know the tabs that there are."""
         if event.method in ("Target.targetCreated", "Target.targetInfoChanged"):
             self._look_at(event.params["targetInfo"])
         elif event.method == "Target.targetDestroyed":
@@ -169,7 +169,7 @@ def serve(browser: Browser, stop: StopRequest, memory_max: int) -> int:
         while not stop and not relay.ended:
             for key, mask in selector.select(LOOK_AGAIN if watch.has_tabs else None):
                 key.data(mask)
-            screencast.take_pictures()
+            screencast.capture_frames()
             if watch.has_tabs and time.monotonic() >= look_at:
                 look_at = time.monotonic() + LOOK_AGAIN
                 relay.ask("SystemInfo.getProcessInfo", lambda answer: end_the_greedy(answer, memory_max))
@@ -187,7 +187,7 @@ def wait_until_wanted(stop: StopRequest) -> None:
 def main() -> None:
     stop = StopRequest()
     end_with_engine()
-    take_back((SESSION, WANTED, *OF_BROWSER))
+    remove_files((SESSION, WANTED, *OF_BROWSER))
     settings = Settings()
     if is_file_url(Hook.from_argv().url):
         ready()
@@ -204,7 +204,7 @@ def main() -> None:
         log("told to stop while Chromium was starting")
         code = 0
     finally:
-        take_back((SESSION, WANTED, *OF_BROWSER))
+        remove_files((SESSION, WANTED, *OF_BROWSER))
         browser.end()
     raise SystemExit(code)
 

@@ -19,7 +19,7 @@ import time
 from late import LateDocument, expect_refusal
 from launch import NARROWEST, window
 from memory import was_ended_just_now
-from others import OF_TAB, take_back, tell
+from others import OF_TAB, remove_files, tell
 
 from archivebox.plugins.base import (
     Hook,
@@ -91,8 +91,8 @@ class Plea:
     def fileno(self) -> int:
         return self._reader
 
-    def take(self) -> None:
-        """Take all that came together as one."""
+    def clear(self) -> None:
+        """Clear the requests that have come: together they are one."""
         os.read(self._reader, 4096)
 
 
@@ -138,16 +138,16 @@ class TabHolder:
             "browser": session["version"],
         }
 
-    def take_events(self) -> None:
+    def handle_events(self) -> None:
         """Take all that has come; raises TargetGone when the tab is gone."""
         while True:
             event = self.connection.next_event(1.0)
             if event is not None:
-                self._take(event)
+                self._handle_event(event)
             if not self.connection.pending:
                 return
 
-    def _take(self, event: CDPEvent) -> None:
+    def _handle_event(self, event: CDPEvent) -> None:
         if event.method == "Page.javascriptDialogOpening":
             accept = event.params["type"] == "beforeunload"  # refuse all others: a page may ask for ever
             self.connection.send("Page.handleJavaScriptDialog", {"accept": accept}, self.session)
@@ -183,7 +183,7 @@ class TabHolder:
         """Say whether the page's process was killed, by whomever."""
         try:
             while not self._crash and (event := self.connection.next_event(CRASH_TIME)) is not None:
-                self._take(event)
+                self._handle_event(event)
         except CDPError as error:
             log(f"the tab ended: {error}")
         return self._crash == "killed"
@@ -278,17 +278,17 @@ def hold(holder: TabHolder, stop: StopRequest, plea: Plea) -> None:
             # An event that has been read already would not wake the selector.
             ready_ones = [key.fileobj for key, _ in selector.select(0 if holder.connection.pending else silent_for)]
             if plea in ready_ones:
-                plea.take()
+                plea.clear()
                 holder.free()
             if holder.connection.pending or holder.connection in ready_ones:
-                holder.take_events()
+                holder.handle_events()
 
 
 def main() -> None:
     stop, plea = StopRequest(), Plea()
     end_with_engine()
     hook, settings = Hook.from_argv(), Settings()
-    take_back((TARGET, *OF_TAB))
+    remove_files((TARGET, *OF_TAB))
     connection, session = wait_for_browser(time.monotonic() + settings.timeout("CHROME"), stop)
     try:
         holder = TabHolder(connection, settings, session["user_agent"], hook)
@@ -304,7 +304,7 @@ def main() -> None:
             failed("the page was ended: it took more memory than CHROME_MEMORY_MAX allows")
         try_again(f"The tab is lost: {error}")
     finally:
-        take_back((TARGET, *OF_TAB))
+        remove_files((TARGET, *OF_TAB))
         holder.close()
     succeeded("the tab was open until the page was done")
 

@@ -19,7 +19,7 @@ from late import EXPECTED, HTML, LOOK_AGAIN, expected_within, tell_facts
 from login_walls import is_login_wall
 from looks import likeness, look_script
 from neterrors import Problem, problem_of
-from others import take_back, tell
+from others import remove_files, tell
 from refusals import PageRefusal, busy_server, check_in_the_way, login_page, may_go_on, refusal_script
 
 from archivebox.plugins.base import (
@@ -160,7 +160,7 @@ class PageNavigation:
         """Take what happens for a moment; another document that begins to load is followed until it has settled."""
         end, before = time.monotonic() + seconds, self._arrival.navigations
         while (left := end - time.monotonic()) > 0 and self._arrival.navigations == before:
-            self._take(self._tab.connection.next_event(left))
+            self._handle_event(self._tab.connection.next_event(left))
         if self._arrival.navigations != before or self._arrival.leaving:
             self._follow(time.monotonic() + REQUEST_TIME + self._check_time)
 
@@ -202,7 +202,7 @@ class PageNavigation:
             self._follow(time.monotonic() + STOP_TIME, stopping=True)
             before, calm = self._arrival.navigations, time.monotonic() + CALM_TIME
             while (left := calm - time.monotonic()) > 0:
-                self._take(self._tab.connection.next_event(left))
+                self._handle_event(self._tab.connection.next_event(left))
             if self._arrival.navigations == before and not self._arrival.leaving:
                 return
 
@@ -265,8 +265,8 @@ class PageNavigation:
             if self._goes_in_circles() and not stopping:
                 self._hold_document()
             left = end - now
-            self._take(self._tab.connection.next_event(left if stopping else min(left, self._pause(now))))
-            self._take_answer(stopping=stopping)
+            self._handle_event(self._tab.connection.next_event(left if stopping else min(left, self._pause(now))))
+            self._check_reply(stopping=stopping)
             self._see_that_it_is_whole()
             self._see_that_somebody_is_there()
             self._look_at_the_load()
@@ -289,13 +289,13 @@ class PageNavigation:
         except CommandFailed:
             return None
 
-    def _take(self, event: CDPEvent | None) -> None:
+    def _handle_event(self, event: CDPEvent | None) -> None:
         if event is None:
             return
         if event.method == "Fetch.requestPaused":
             self._let_pass(event.params)
         else:
-            self._arrival.take(event)
+            self._arrival.handle_event(event)
 
     def _let_pass(self, paused: Params) -> None:
         """Let an answer through, one that asks for a login without its question; no document where one is held."""
@@ -342,7 +342,7 @@ class PageNavigation:
             led = f"the page went on to {self._arrival.unreachable}: {why.sentence}"
             self.problem = Problem(led, transient=why.transient, reason=why.reason)
 
-    def _take_answer(self, *, stopping: bool) -> None:
+    def _check_reply(self, *, stopping: bool) -> None:
         if self._answered:
             return
         try:
@@ -392,7 +392,7 @@ def main() -> None:
     if not hook.url.lower().startswith(("http://", "https://")):
         misconfigured(f"Only http and https addresses are opened in the browser, not {hook.url!r}.")
     set_deadline(settings.timeout("CHROME") * MARGIN)
-    take_back((FILE, "page_loaded.txt", "final_url.txt"))
+    remove_files((FILE, "page_loaded.txt", "final_url.txt"))
     try:
         tab = Tab.attach(".")
         navigation = PageNavigation(tab, hook.url, settings)

@@ -42,7 +42,7 @@ class Calm:
         self.waits_for: list[str] = []
         self.waited_for: set[str] = set()
 
-    def take(self, event: CDPEvent, now: float) -> None:
+    def handle_event(self, event: CDPEvent, now: float) -> None:
         """A request is a movement from its beginning to its end; those that began before we came are navigation's."""
         if event.method == "Network.requestWillBeSent":
             self._open.add(event.params["requestId"])
@@ -105,7 +105,7 @@ def watch(tab: Tab, calm: Calm, seconds: float) -> None:
     while (left := end - time.monotonic()) > 0:
         event = tab.connection.next_event(left)
         if event is not None:
-            calm.take(event, time.monotonic())
+            calm.handle_event(event, time.monotonic())
 
 
 def look(tab: Tab) -> Params:

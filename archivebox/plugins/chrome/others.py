@@ -17,7 +17,7 @@ def tell(**facts: object) -> None:
         write_atomically("chrome.pid" if name == "pid" else f"{name}.txt", str(fact), secret=name == "cdp_url")
 
 
-def take_back(names: tuple[str, ...], folder: str = "") -> None:
+def remove_files(names: tuple[str, ...], folder: str = "") -> None:
     """Remove those of the files that are there."""
     for name in names:
         remove(os.path.join(folder, name))

@@ -30,7 +30,7 @@ class Console:
         self._most = most
         self.count = self.errors = 0
 
-    def take(self, event: CDPEvent) -> None:
+    def handle_event(self, event: CDPEvent) -> None:
         """Write down an event, if it is something that was said."""
         entry = _entry(event)
         if entry is None:
@@ -77,7 +77,7 @@ def listen(console: Console, connection: CDPConnection, stop: StopRequest) -> st
             if connection.pending or connection in select.select([connection, stop], [], [])[0]:
                 event = connection.next_event(MESSAGE_TIME)
                 if event is not None:
-                    console.take(event)
+                    console.handle_event(event)
     except TargetGone as error:
         return "" if select.select([stop], [], [], STOP_TIME)[0] else str(error)
     return ""

@@ -25,7 +25,7 @@ class Host:
         self.requests = self.bytes = 0
         self.resolved = True
 
-    def take(self, response: Response) -> None:
+    def add(self, response: Response) -> None:
         self.requests += 1
         self.bytes += int(response.record.get("wire", 0))
         if address := response.record.get("address"):
@@ -43,7 +43,7 @@ def hosts(responses: list[Response]) -> list[Host]:
     found: dict[str, Host] = {}
     for response in sorted(responses, key=lambda each: str(each.record["time"])):
         name = urllib.parse.urlsplit(response.url).hostname or ""
-        found.setdefault(name, Host(name)).take(response)
+        found.setdefault(name, Host(name)).add(response)
     return list(found.values())
 
 

@@ -31,7 +31,7 @@ class Traffic:
         self.is_moved = False  # has anything been asked for?
         tab.call("Network.enable")
 
-    def take(self, seconds: float) -> None:
+    def handle_events(self, seconds: float) -> None:
         """Take what is told, and wait so long for more."""
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0 or self._connection.pending:
@@ -55,7 +55,7 @@ class Traffic:
             since = max(self.quiet_since, began)
             if not self._open and now - since >= pause:
                 return
-            self.take(min(deadline, since + pause) - now if not self._open else LOOK)
+            self.handle_events(min(deadline, since + pause) - now if not self._open else LOOK)
 
 
 class Scroller:
@@ -89,7 +89,7 @@ class Scroller:
             else:
                 height, at_end = self._ask("down")
                 self.screens += 1
-                self.traffic.take(NO_WAIT)
+                self.traffic.handle_events(NO_WAIT)
         return why
 
     def back(self) -> None:
@@ -99,7 +99,7 @@ class Scroller:
 
     def _patience(self) -> float:
         """Return for how many seconds without a request something may still come at the end of the page."""
-        self.traffic.take(NO_WAIT)
+        self.traffic.handle_events(NO_WAIT)
         may_come = self._listens or self.traffic.is_moved or self._world.call("() => scroller.moved()")
         return self._pause if may_come else min(self._pause, UNMOVED)
 

@@ -38,13 +38,13 @@ def listen(tab: Tab, stop: StopRequest) -> list[dict[str, object]]:
             while not stop:
                 selector.select(0 if tab.connection.pending else None)
                 if not stop and (event := tab.connection.next_event(0.1)) is not None:
-                    take(event, facts)
+                    handle_event(event, facts)
             selector.unregister(stop)
             for _ in range(MOST):  # what was told before we were told to stop; a page may go on telling for ever
                 if not tab.connection.pending and not selector.select(0):
                     break
                 if (event := tab.connection.next_event(0.1)) is not None:
-                    take(event, facts)
+                    handle_event(event, facts)
         except TargetGone:
             selector.unregister(tab.connection)
             if not stop and not selector.select(FAREWELL):
@@ -52,7 +52,7 @@ def listen(tab: Tab, stop: StopRequest) -> list[dict[str, object]]:
     return facts
 
 
-def take(event: CDPEvent, facts: list[dict[str, object]]) -> None:
+def handle_event(event: CDPEvent, facts: list[dict[str, object]]) -> None:
     if event.method == "Runtime.bindingCalled" and event.params["name"] == TELL and len(facts) < MOST:
         facts.append(json.loads(event.params["payload"]))
 

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from unpacking import fetch_files
-from wishes import Wish, take_all, wished
+from wishes import Wish, claim_all, wished
 
 from archivebox.plugins.base import Hook, Settings, on_stop, run_program
 from archivebox.plugins.base.providers.library import Library
@@ -136,7 +136,7 @@ def install_with_others(request: InstallRequest, npm: Path, modules: Path, libra
     with wished(wishes, wish_of(request)), library.locked("npm"):
         if has_all(request, modules):
             return
-        together = take_all(wishes, wish_of(request))
+        together = claim_all(wishes, wish_of(request))
         if together.packages == packages_of(request) or not install(together, npm, modules):
             install_alone(request, npm, modules)
 

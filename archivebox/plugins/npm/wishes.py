@@ -44,18 +44,18 @@ def wished(folder: Path, wish: Wish) -> Iterator[None]:
         path.unlink(missing_ok=True)
 
 
-def take_all(folder: Path, mine: Wish) -> Wish:
+def claim_all(folder: Path, mine: Wish) -> Wish:
     """Return one wish for all that can be had together with `mine`; whose wish was taken makes no other."""
     time.sleep(GATHERING)
     packages = list(mine.packages)
     for path in sorted(folder.glob("*.json")):
-        wish = _take(path, mine.arguments)
+        wish = _claim(path, mine.arguments)
         if wish is not None:
             packages += wish.packages
     return Wish(list(dict.fromkeys(packages)), mine.arguments)
 
 
-def _take(path: Path, arguments: list[str]) -> Wish | None:
+def _claim(path: Path, arguments: list[str]) -> Wish | None:
     try:
         wish = Wish(*json.loads(path.read_bytes()))
         is_old = time.time() - path.stat().st_mtime > LASTS

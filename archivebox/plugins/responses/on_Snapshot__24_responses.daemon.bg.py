@@ -34,22 +34,22 @@ def record(recorder: Recorder, connection: CDPConnection, stop: StopRequest) -> 
     try:
         while not stop:
             if connection.pending or connection in select.select([connection, stop], [], [])[0]:
-                take_one(recorder, connection, MESSAGE_TIME)
+                handle_next(recorder, connection, MESSAGE_TIME)
         deadline = time.monotonic() + LAST_ANSWERS
         while recorder.is_waiting and (left := deadline - time.monotonic()) > 0:
-            take_one(recorder, connection, left)
+            handle_next(recorder, connection, left)
     except TargetGone as error:
         meant = select.select([stop], [], [], STOP_TIME)[0]
         return "" if meant else str(error)
     return ""
 
 
-def take_one(recorder: Recorder, connection: CDPConnection, timeout: float) -> None:
+def handle_next(recorder: Recorder, connection: CDPConnection, timeout: float) -> None:
     """Take the next event, after the answers that came before it: what has been buffered precedes what is streamed."""
     event = connection.next_event(timeout)
-    recorder.take_answers()
+    recorder.receive_replies()
     if event is not None:
-        recorder.take(event)
+        recorder.handle_event(event)
 
 
 def main() -> None:

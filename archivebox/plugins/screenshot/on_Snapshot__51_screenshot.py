@@ -55,7 +55,7 @@ def full_page(tab: Tab, settings: Settings) -> bytes | None:
     return picture(tab, options)
 
 
-def take_full_page(tab: Tab, settings: Settings) -> None:
+def capture_full_page(tab: Tab, settings: Settings) -> None:
     jpeg = None
     try:
         if (nodes := tab.count_elements()) > (limit := settings.int("CHROME_RENDER_MAX_NODES")):
@@ -118,7 +118,7 @@ def main() -> None:
         tab.evaluate(WITHOUT_BAR)
         png = picture(tab, VIEW)
         if settings.bool("SCREENSHOT_FULL_PAGE"):
-            take_full_page(tab, settings)
+            capture_full_page(tab, settings)
         others = other_looks(tab, settings, png)
     ready()
     for name in (DARK, PHONE):

@@ -106,7 +106,7 @@ class _Parser:
     def _next(self) -> _Token:
         return self._tokens[self._at]
 
-    def _take(self, *kinds: str) -> _Token | None:
+    def _accept(self, *kinds: str) -> _Token | None:
         token = self._next
         if token.kind not in kinds:
             return None
@@ -123,22 +123,22 @@ class _Parser:
 
     def _either(self) -> Node:
         parts = [self._every()]
-        while self._take("or"):
+        while self._accept("or"):
             parts.append(self._every())
         return parts[0] if len(parts) == 1 else Either(tuple(parts))
 
     def _every(self) -> Node:
         parts = [self._part()]
         while self._next.kind not in ("or", "close", "end"):
-            self._take("and")
+            self._accept("and")
             parts.append(self._part())
         return _together(parts)
 
     def _part(self) -> Node:
         token = self._next
-        if self._take("not", "minus"):
+        if self._accept("not", "minus"):
             return Not(_together([self._part()]))
-        if self._take("open"):
+        if self._accept("open"):
             return self._bracketed(token)
         if token.kind in ("and", "or", "close", "end"):
             raise QueryError(_missing(self._tokens, self._at), token.position)
@@ -147,7 +147,7 @@ class _Parser:
 
     def _bracketed(self, opened: _Token) -> Node:
         node = self._either()
-        if not self._take("close"):
+        if not self._accept("close"):
             raise QueryError("This bracket is never closed.", opened.position)
         return node
 

@@ -139,7 +139,7 @@ class Card:
         """What plugins draw for a card by themselves."""
         return [html for result in self.drawing if (html := drawn(result, "card", self.base(), ""))]
 
-    def take(self, result: ResultLine) -> None:
+    def add(self, result: ResultLine) -> None:
         self.results.append(result)
         self.size += result.output_size
         for output in outputs_of(result.plugin):
@@ -159,7 +159,7 @@ def cards(request: HttpRequest, snapshots: Sequence[Snapshot]) -> list[Card]:
     made = {one.pk: Card(one, shown.origin(one.pk, host), pictures, app, viewer) for one in snapshots}
     results: ArchiveResultQuerySet = ArchiveResult.objects.filter(snapshot__in=made)
     for line in results.exclude(NOT_FOR_IT).lines():
-        made[line.snapshot_id].take(line)
+        made[line.snapshot_id].add(line)
     _put_drawings(made, results)
     _put_tags(made)
     _put_hues(made, results)

@@ -84,21 +84,21 @@ class Screen:
         while folder is not None:
             if socket := await asyncio.to_thread(_socket_in, folder):
                 with suppress(OSError, EOFError, ValueError, asyncio.LimitOverrunError):
-                    await self._take_all(socket)
+                    await self._receive_frames(socket)
                 self._pictures.clear()
                 self._tell()
             await asyncio.sleep(AGAIN)
 
-    async def _take_all(self, socket: str) -> None:
+    async def _receive_frames(self, socket: str) -> None:
         """Take what the browser's hook sends until one of us leaves."""
         reader, writer = await asyncio.open_unix_connection(socket, limit=PICTURE_MOST)
         try:
             while True:
-                self._take(*_read(await reader.readuntil(b"\0")))
+                self._store_frame(*_read(await reader.readuntil(b"\0")))
         finally:
             writer.close()
 
-    def _take(self, page: str, jpeg: str | None) -> None:
+    def _store_frame(self, page: str, jpeg: str | None) -> None:
         if jpeg is None:
             self._pictures.pop(page, None)
         elif page in self._pictures or len(self._pictures) < PAGES_MOST:

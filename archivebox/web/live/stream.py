@@ -54,7 +54,7 @@ class Streams:
             await self._app(scope, receive, send)
             return
         answer = _Answer()
-        await self._app(scope, receive, answer.take)
+        await self._app(scope, receive, answer.send)
         if not answer.is_stream or self._open >= MOST:
             await answer.forward(send)
             return
@@ -102,7 +102,7 @@ class _Answer:
     def __init__(self) -> None:
         self._messages: list[Message] = []
 
-    async def take(self, message: Message) -> None:
+    async def send(self, message: Message) -> None:
         self._messages.append(message)
 
     @property

@@ -54,12 +54,12 @@ def _found(snapshot: Snapshot, results: Iterable[ArchiveResult]) -> dict[str, st
         for output in outputs_of(result.plugin):
             for name in result.output_files if output.role == "links" else ():
                 if output.matches(name):
-                    _take(titles, snapshot, result.plugin, name)
+                    _read_titles(titles, snapshot, result.plugin, name)
     titles.pop(snapshot.url, None)
     return titles
 
 
-def _take(titles: dict[str, str], snapshot: Snapshot, plugin: str, name: str) -> None:
+def _read_titles(titles: dict[str, str], snapshot: Snapshot, plugin: str, name: str) -> None:
     for line in read_part(snapshot, plugin, name).lines():
         if len(titles) >= MOST:
             return

@@ -80,7 +80,7 @@ class ChoicesForm(AddForm):
 def index(request: HttpRequest) -> HttpResponse:
     """Take a list, and go to the page that says what was found in it; the imports of before are below."""
     asked = ListForm(request.POST or None, request.FILES or None)
-    if request.method == "POST" and asked.is_valid() and (job := _take(request, asked)):
+    if request.method == "POST" and asked.is_valid() and (job := _begin_import(request, asked)):
         return redirect("import", job.pk)
     page = page_of(_imports(request), request)
     lines = [(job, importing.is_waiting(job)) for job in page.rows]
@@ -88,13 +88,13 @@ def index(request: HttpRequest) -> HttpResponse:
     return render(request, "web/imports/index.html", context, status=422 if request.method == "POST" else 200)
 
 
-def _take(request: HttpRequest, asked: ListForm) -> Job | None:
+def _begin_import(request: HttpRequest, asked: ListForm) -> Job | None:
     """Read it; None where it cannot be, which the form then says."""
     wanted = asked.request()
     name = wanted.lists[0].name if wanted.lists else PASTED
     noting = partial(audit.record, request.user, "import.read", name=name)
     try:
-        return importing.take(wanted, requester_of(request.user), name, noting)
+        return importing.accept_list(wanted, requester_of(request.user), name, noting)
     except RequestRefusedError as error:
         asked.add_error("file" if asked.cleaned_data.get("file") else "urls", str(error))
         return None

@@ -136,7 +136,7 @@ def new(request: HttpRequest) -> HttpResponse:
         return _form_page(
             request, ScheduleForm(initial={"urls": request.GET.get("url", "")}, user=request.user), schedule
         )
-    return _take(request, ScheduleForm(request.POST, user=request.user), schedule)
+    return _save_schedule(request, ScheduleForm(request.POST, user=request.user), schedule)
 
 
 @requires(Action.EDIT)
@@ -145,7 +145,7 @@ def change(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     schedule = _find(request, schedule_id)
     if request.method != "POST":
         return _form_page(request, ScheduleForm(initial=_initial(schedule), user=request.user), schedule)
-    return _take(request, ScheduleForm(request.POST, user=request.user), schedule)
+    return _save_schedule(request, ScheduleForm(request.POST, user=request.user), schedule)
 
 
 def _initial(schedule: CrawlSchedule) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def _initial(schedule: CrawlSchedule) -> dict[str, Any]:
     }
 
 
-def _take(request: HttpRequest, form: ScheduleForm, schedule: CrawlSchedule) -> HttpResponse:
+def _save_schedule(request: HttpRequest, form: ScheduleForm, schedule: CrawlSchedule) -> HttpResponse:
     """Write it down, or say what is wrong with which field, and write nothing."""
     if form.is_valid():
         try:

@@ -87,7 +87,7 @@ def add_passkey(request: HttpRequest) -> HttpResponse:
     user, party = _me(request), relying_party(request)
     form, problem = FactorForm(request.POST or None, initial={"label": "Passkey"}), why_no_passkeys(request)
     if party is not None and form.is_valid():
-        challenge, answer = _take_challenge(request), request.POST.get("credential", "")
+        challenge, answer = _pop_challenge(request), request.POST.get("credential", "")
         try:
             return _add(request, passkeys.new_passkey(party, user, form.cleaned_data["label"], challenge, answer))
         except PasskeyError as error:
@@ -157,7 +157,7 @@ def _confirmation_problem(request: HttpRequest, user: User) -> tuple[str, int]:
     attempt = count(request, user.get_username())
     if attempt.wait:
         return f"Too many attempts. Try again in {attempt.wait} seconds.", 429
-    challenge = _take_challenge(request)
+    challenge = _pop_challenge(request)
     if by_password:
         is_right = user.check_password(request.POST.get("password", ""))
     else:
@@ -196,7 +196,7 @@ def _new_challenge(request: HttpRequest) -> bytes:
     return challenge
 
 
-def _take_challenge(request: HttpRequest) -> bytes:
+def _pop_challenge(request: HttpRequest) -> bytes:
     """That of the page that was shown last; one that nobody can sign where there is none."""
     known = request.session.pop(_CHALLENGE, "")
     return bytes.fromhex(known) if known else secrets.token_bytes(32)

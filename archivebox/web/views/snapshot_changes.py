@@ -25,7 +25,7 @@ from archivebox.core.tag import split_tags
 from archivebox.core.tags.assign_tags import retag as put_tags
 from archivebox.hooks import plugins
 from archivebox.search.removal import bring_back
-from archivebox.search.removal import remove as take_away
+from archivebox.search.removal import remove as remove_snapshots
 from archivebox.web.crawl.visibility_form import chosen, seen_from_now_on
 from archivebox.web.views.snapshot import snapshot_or_404
 
@@ -115,7 +115,7 @@ def remove(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
     snapshot = snapshot_or_404(request, snapshot_id)
     with write_transaction():  # before it is done: the search is told outside of any transaction
         audit.record(request.user, "snapshot.removed", snapshot, url=snapshot.url)
-    _, problem = take_away(_alone(request, snapshot))
+    _, problem = remove_snapshots(_alone(request, snapshot))
     if problem:
         messages.warning(request, problem)
     return redirect("snapshot", snapshot_id)

@@ -175,7 +175,7 @@ class CrawlProxies:
             proxy.tie = None
 
 
-def take_in(ports_in: socket.socket) -> tuple[UUID, socket.socket, socket.socket] | None:
+def receive_sockets(ports_in: socket.socket) -> tuple[UUID, socket.socket, socket.socket] | None:
     """One port that a worker has handed over: whose it is, what listens, and the tie; None if there is none now."""
     try:
         data, descriptors, _, _ = socket.recv_fds(ports_in, 16, 2)

@@ -26,7 +26,7 @@ from archivebox.lib.networks import IPAddress
 from archivebox.lib.processes import marks_of_listeners
 from archivebox.machine.process import Process
 from archivebox.workers.egress import policies
-from archivebox.workers.egress.crawl_proxies import hook_password, take_in
+from archivebox.workers.egress.crawl_proxies import hook_password, receive_sockets
 from archivebox.workers.egress.local_addresses import LocalAddresses, key_of, line_of
 from archivebox.workers.egress.policies import Hooks
 from archivebox.workers.signals import WorkerSignal
@@ -109,7 +109,7 @@ class Egress:
         for stream in (self._ports_in, self._pulse):
             stream.setblocking(False)
         self._loop.add_reader(self._pulse.fileno(), self._orchestrator_spoke)
-        self._loop.add_reader(self._ports_in.fileno(), self._take_in)
+        self._loop.add_reader(self._ports_in.fileno(), self._receive_sockets)
         try:
             await asyncio.gather(self._sweep(), self._send_heartbeats())
         finally:
@@ -144,8 +144,8 @@ class Egress:
 
     # --- ports ------------------------------------------------------------------------------------------------
 
-    def _take_in(self) -> None:
-        while (handed := take_in(self._ports_in)) is not None:
+    def _receive_sockets(self) -> None:
+        while (handed := receive_sockets(self._ports_in)) is not None:
             self._spawn(self._open(*handed))
 
     async def _open(self, crawl_id: UUID, listener: socket.socket, tie: socket.socket) -> None:

@@ -39,7 +39,7 @@ from archivebox.workers.execute.capacity.machine_locks import (
 )
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.hooks.process import HookProcess
-from archivebox.workers.execute.hooks.records import accepted, refuse_record, take_programs
+from archivebox.workers.execute.hooks.records import accepted, refuse_record, store_programs
 from archivebox.workers.execute.leased_item import LeasedItem
 from archivebox.workers.queue.claim import Due, FetchRequest
 from archivebox.workers.queue.lease import Lease
@@ -129,13 +129,13 @@ class BinaryExecutor(LeasedItem):
         records = accepted(run, records)
         reported = [record for record in records if record.type == "Process"]
         if reported:
-            take = partial(take_programs, run.row.process_id)
-            self.engine.journal.ingest(take, reported, on_refused=partial(refuse_record, run))
+            apply = partial(store_programs, run.row.process_id)
+            self.engine.journal.ingest(apply, reported, on_refused=partial(refuse_record, run))
         found = [r for r in records if r.type == "Binary" and r.fields.get("abspath")]
         self._found |= any(record.fields.get("name") == self.binary.name for record in found)
         if found:
-            take = partial(take_found, self.binary.pk)
-            self.engine.journal.ingest(take, found, self.lease, on_refused=partial(refuse_record, run))
+            apply = partial(record_found, self.binary.pk)
+            self.engine.journal.ingest(apply, found, self.lease, on_refused=partial(refuse_record, run))
         return bool(reported or found)
 
     def runs_in_folder_of(self, run: HookProcess) -> list[HookProcess]:
@@ -275,7 +275,7 @@ def close_former(binary: Binary) -> None:
             hooks.filter(binary_id=binary.pk).close(reapers_live=False)
 
 
-def take_found(binary_id: UUID, records: Sequence[Record]) -> None:
+def record_found(binary_id: UUID, records: Sequence[Record]) -> None:
     process_hook_records(records, {"binary": Binary.objects.get(pk=binary_id)})
 
 

@@ -159,15 +159,15 @@ class Journal:
 
     def ingest(
         self,
-        take: Callable[[Sequence[T]], object],
+        apply: Callable[[Sequence[T]], object],
         records: Sequence[T],
         lease: Lease | None = None,
         *,
         on_refused: Callable[[str], object],
     ) -> None:
-        """The same with ``take(records)``; where that is refused, with each record alone."""
-        parts = [partial(take, [record]) for record in records]
-        self._batch.effects.append(Effect(lease, partial(take, records), parts, on_refused))
+        """The same with ``apply(records)``; where that is refused, with each record alone."""
+        parts = [partial(apply, [record]) for record in records]
+        self._batch.effects.append(Effect(lease, partial(apply, records), parts, on_refused))
         self._soon()
 
     def after_commit(self, work: Callable[[], object], *, at_once: bool = False) -> None:

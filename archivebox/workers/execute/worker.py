@@ -319,7 +319,7 @@ class Worker:
             if self.held.all:
                 await self._renew()
             held = [lease.pk for lease in self.held.all]
-            if await self.engine.journal.read(_take_back, self.process.pk, held):
+            if await self.engine.journal.read(_reclaim_lost, self.process.pk, held):
                 self._rung.set()
             await self._wait(self._sibling_died, RENEW_EVERY)
             await self.engine.journal.read(cleanup_today, self.retention_days)
@@ -405,7 +405,7 @@ class Worker:
 # --- on the database thread -------------------------------------------------------------------------------------
 
 
-def _take_back(worker: UUID, held: Collection[UUID]) -> int:
+def _reclaim_lost(worker: UUID, held: Collection[UUID]) -> int:
     """What nobody works on is due again: of dead workers, of this one, and where a fleet shares the database of others.
 
     So is what waits for this machine to be idle. Processes of dead workers that no row names are ended.

@@ -118,10 +118,10 @@ def record_start(entry: SpawnEntry, worker_id: UUID) -> None:
     fields = {name: value for name, value in entry.row.items() if name in _COLUMNS}
     row = Process(pk=key, **{"parent_id": worker_id, "machine_id": _machine_of(worker_id), **fields})
     if identity is not None:
-        row.take_identity(identity)
+        row.set_identity(identity)
         row.started_at = timezone.now()
     else:
-        row.take(exited_columns(processes.UNSEEN))
+        row.set_columns(exited_columns(processes.UNSEEN))
         row.started_at = row.ended_at
     row.save(force_insert=True)
 

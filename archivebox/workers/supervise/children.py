@@ -11,7 +11,7 @@ from archivebox.lib import processes
 from archivebox.lib.processes import ExitStatus, ProcessIdentity
 from archivebox.workers.supervise.restarts import Restarts
 
-TakeCommands = Callable[[UUID, UUID, socket.socket], int]
+ServeCommands = Callable[[UUID, UUID, socket.socket], int]
 """Be the process that takes commands: its row's key, the orchestrator's, and the socket to that; the exit status."""
 
 

@@ -12,10 +12,10 @@ from archivebox.config.collection import CollectionError, choose_data_dir, open_
 from archivebox.config.conffile import ConfError
 from archivebox.config.resolve import SettingError
 from archivebox.lib.garbage import without_collections
-from archivebox.workers.supervise.children import TakeCommands
+from archivebox.workers.supervise.children import ServeCommands
 
 
-def orchestrate(arguments: Sequence[str], commands: TakeCommands | None = None) -> int:
+def orchestrate(arguments: Sequence[str], commands: ServeCommands | None = None) -> int:
     """``archivebox orchestrator [--process-id ID] [--wait] [--commands] [--data-dir FOLDER]``; the exit status.
 
     ``commands``: what the process does that takes commands of people who type them.

@@ -42,7 +42,7 @@ from archivebox.workers.execute.engine import WorkerCount
 from archivebox.workers.queue import watchers
 from archivebox.workers.signals import OrchestratorSignal, WorkerSignal
 from archivebox.workers.supervise import listener, recovery
-from archivebox.workers.supervise.children import Children, TakeCommands, WorkerHandle, status_of
+from archivebox.workers.supervise.children import Children, ServeCommands, WorkerHandle, status_of
 from archivebox.workers.supervise.wakeup import wakeup_pipe
 
 log = logging.getLogger(__name__)
@@ -71,10 +71,10 @@ class Orchestrator:
     """
 
     def __init__(
-        self, process: Process, count: int, lock: int, *, as_needed: bool, commands: TakeCommands | None = None
+        self, process: Process, count: int, lock: int, *, as_needed: bool, commands: ServeCommands | None = None
     ) -> None:
         self.process = process
-        self.take_commands = commands if os.environ.get("ARCHIVEBOX_FORK") != "0" and not processes.PORTABLE else None
+        self.serve_commands = commands if os.environ.get("ARCHIVEBOX_FORK") != "0" and not processes.PORTABLE else None
         self.count = count
         self.as_needed = as_needed
         self.lock = lock
@@ -155,7 +155,7 @@ class Orchestrator:
             waits.append(self.workers.restarts.at - time.monotonic())
         if self._way_is_wanted:
             waits.append(self.egress.restarts.at - time.monotonic())
-        if self.take_commands is not None and not self.commands:
+        if self.serve_commands is not None and not self.commands:
             waits.append(self.commands.restarts.at - time.monotonic())
         if is_fleet() and not self.listeners:
             waits.append(self.listeners.restarts.at - time.monotonic())
@@ -172,14 +172,14 @@ class Orchestrator:
         for path in set(self.watchers) - there:
             self._forget_watcher(path)
         for path in there - set(self.watchers):
-            self._take_watcher(path)
+            self._accept_watcher(path)
         if processes.PORTABLE:
             for path in list(self.watchers):
                 watcher = watchers.read(path)
                 if watcher is None or not watcher.identity.is_alive():
                     self._watcher_died(path)
 
-    def _take_watcher(self, path: Path) -> None:
+    def _accept_watcher(self, path: Path) -> None:
         watcher = watchers.read(path)
         if watcher is None:
             return
@@ -215,8 +215,8 @@ class Orchestrator:
         if self._way_is_wanted and not self.stopping and self.egress.restarts.is_time:
             self._fork(self.egress, self._be_egress)
             self._way_is_wanted = False
-        if self.take_commands is not None and not (self.commands or self.stopping) and self.commands.restarts.is_time:
-            self._fork(self.commands, partial(self._be_commands, self.take_commands))
+        if self.serve_commands is not None and not (self.commands or self.stopping) and self.commands.restarts.is_time:
+            self._fork(self.commands, partial(self._be_commands, self.serve_commands))
         if is_fleet() and not (self.listeners or self.stopping) and self.listeners.restarts.is_time:
             self._fork(self.listeners, self._be_listener)
 
@@ -272,10 +272,10 @@ class Orchestrator:
         processes.set_title("archivebox egress")
         return egress.main(key, self.process.pk, ports_in=self.ports_out, pulse=pulse)
 
-    def _be_commands(self, take: TakeCommands, key: UUID, pulse: socket.socket) -> int:
+    def _be_commands(self, serve: ServeCommands, key: UUID, pulse: socket.socket) -> int:
         self.ports_in.close()
         self.ports_out.close()
-        return take(key, self.process.pk, pulse)
+        return serve(key, self.process.pk, pulse)
 
     def _be_listener(self, key: UUID, pulse: socket.socket) -> int:
         self.ports_in.close()
@@ -389,7 +389,7 @@ class Orchestrator:
             self._reap()
 
 
-def take_lock(*, wait: bool) -> int | None:
+def acquire_lock(*, wait: bool) -> int | None:
     """The lock that makes one orchestrator the only one of its data folder; None when another holds it."""
     DATA_FOLDER.run.mkdir(parents=True, exist_ok=True)
     schema = schema_of(DATA_FOLDER).encode()
@@ -416,11 +416,11 @@ def _leave(key: UUID) -> None:
     connection.close()
 
 
-def main(process_id: UUID | None = None, *, wait: bool = False, commands: TakeCommands | None = None) -> int:
+def main(process_id: UUID | None = None, *, wait: bool = False, commands: ServeCommands | None = None) -> int:
     """Be the orchestrator until nobody watches; returns the exit status, 0 also when another one is at work."""
     processes.become_subreaper()
     logs.set_up(early_settings(DATA_FOLDER).get_text("LOG_LEVEL"), DATA_FOLDER.logs / "orchestrator.log")
-    lock = take_lock(wait=wait)
+    lock = acquire_lock(wait=wait)
     key = process_id or new_id()
     if lock is None:
         _leave(key)

@@ -282,7 +282,7 @@ class OrchestratorWatch:
 
 def _put_on_record() -> None:
     """Nobody is left who would: the ends of what was killed, and the leases that it held."""
-    lock = orchestrator.take_lock(wait=False)
+    lock = orchestrator.acquire_lock(wait=False)
     if lock is not None:  # else another orchestrator does
         recovery.sweep_machine()
         recovery.close_the_last()

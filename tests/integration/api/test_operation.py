@@ -53,7 +53,7 @@ def test_ready_says_what_is_in_the_way() -> None:
         answer = passer_by.ask("GET", "/ready/")
         assert (answer.status_code, "workers" in json.loads(answer.content)["orchestrator"]) == (503, True)
         worker = factories.row(process_type="worker", worker_type="worker", status="running")
-        worker.take_identity(ProcessIdentity.current())
+        worker.set_identity(ProcessIdentity.current())
         worker.save()
         assert passer_by.get("/ready/") == {"status": "ready"}
         Machine.current().drain(timedelta(hours=1))

@@ -103,7 +103,8 @@ def test_no_schema_is_changed_under_an_orchestrator_of_another_version(tmp_path:
 
 def test_an_orchestrator_says_which_schema_it_works_with(tmp_path: Path) -> None:
     body = OPEN + (
-        "from archivebox.workers.supervise.orchestrator import take_lock\nassert take_lock(wait=False) is not None\n"
+        "from archivebox.workers.supervise.orchestrator import acquire_lock\n"
+        "assert acquire_lock(wait=False) is not None\n"
     )
     end(start(tmp_path, body))
     (stamp,) = (tmp_path / "run").glob("schema*")

@@ -11,7 +11,7 @@ from archivebox.accounts.tokens import Token
 from archivebox.base_models.users import system_user
 from archivebox.base_models.visibility import EVERYTHING, ViewerScope, hidden_from, seen_by
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.core.intake.add_urls import take_found
+from archivebox.core.intake.add_urls import add_found_urls
 from archivebox.core.intake.recapture import add_versions, recapture
 from archivebox.core.models import Snapshot
 from archivebox.crawls.models import Crawl
@@ -62,7 +62,7 @@ def test_what_a_page_links_to_is_seen_as_its_crawl_is_by_now() -> None:
     parent = crawl(max_depth=1).snapshot_set.get()
     assert parent.crawl.visibility == "members"
     Crawl.objects.update(visibility="private")  # while the worker has its row from before
-    take_found(parent, [{"url": "https://example.com/found"}])
+    add_found_urls(parent, [{"url": "https://example.com/found"}])
     assert Snapshot.objects.get(url="https://example.com/found").visibility == "private"
 
 

@@ -51,7 +51,7 @@ def ended(**columns: Any) -> Process:
 def running_hook() -> Process:
     """A worker that runs (this very process), and its hook, for a page."""
     worker = factories.row(process_type="worker", worker_type="worker", cmd=["archivebox", "worker"])
-    worker.take_identity(ProcessIdentity.current())
+    worker.set_identity(ProcessIdentity.current())
     worker.save()
     snapshot = factories.snapshot("https://example.org/tree")
     begun = timezone.now() - timedelta(seconds=80)

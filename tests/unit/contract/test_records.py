@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from archivebox.contract.reasons import Reason, action, sentence, split
-from archivebox.contract.records import LineReader, Record, parse_line, register, registered_types, taker_for
+from archivebox.contract.records import LineReader, Record, handler_for, parse_line, register, registered_types
 from archivebox.lib.jsonl import JSON
 
 
@@ -136,9 +136,9 @@ def test_models_sign_up_once() -> None:
 
     register("TestKind", take)
     register("TestKind", take)
-    assert taker_for("TestKind") is take
+    assert handler_for("TestKind") is take
     assert "TestKind" in registered_types()
-    assert taker_for("Nobody") is None
+    assert handler_for("Nobody") is None
     with pytest.raises(ValueError, match="TestKind"):
         register("TestKind", other)
 

@@ -8,7 +8,7 @@ from django.db import IntegrityError, connection, transaction
 
 from archivebox.base_models.users import system_user
 from archivebox.config.resolve import Layer, SettingError
-from archivebox.core.intake.add_urls import check_seeds, create_crawl, take_found
+from archivebox.core.intake.add_urls import add_found_urls, check_seeds, create_crawl
 from archivebox.core.intake.request import CrawlRequest, Seed
 from archivebox.core.models import Snapshot, Tag
 from archivebox.crawls.models import Crawl
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("collection")
 
 
 def take(page: Snapshot, *urls: str, **more: JSON) -> tuple[int, dict[str, int]]:
-    found = take_found(page, [{"url": url, **more} for url in urls])
+    found = add_found_urls(page, [{"url": url, **more} for url in urls])
     return found.taken, found.refused
 
 
@@ -211,7 +211,7 @@ class TestFound:
     def test_no_url_at_all(self) -> None:
         page = snapshot(max_depth=1)
         assert take(page, "", "javascript:x", "mailto:a@b.c") == (0, {"bad_url": 1, "scheme_refused": 2})
-        assert take_found(page, [{}]).refused == {"bad_url": 1}
+        assert add_found_urls(page, [{}]).refused == {"bad_url": 1}
 
     def test_the_crawl_wants_a_look(self) -> None:
         page = snapshot(max_depth=1)

@@ -12,7 +12,7 @@ from archivebox.contract.hook import HOOK_FLAGS, HOOK_LISTS
 from archivebox.contract.hooknames import EVENT_ALIASES, EVENTS
 from archivebox.contract.outcomes import DECLARABLE
 from archivebox.contract.reasons import Reason
-from archivebox.contract.records import registered_types, taker_for
+from archivebox.contract.records import handler_for, registered_types
 from archivebox.contract.scripts import OPTIONS
 from archivebox.core import models
 from archivebox.hooks import (
@@ -49,7 +49,9 @@ def words(cells: list[str]) -> set[str]:
 
 
 def test_every_record_type_is_there_and_no_other() -> None:
-    ours = {name for name in registered_types() if getattr(taker_for(name), "__module__", "").startswith("archivebox.")}
+    ours = {
+        name for name in registered_types() if getattr(handler_for(name), "__module__", "").startswith("archivebox.")
+    }
     assert {model.__name__ for model in (models.Snapshot, models.Tag)} <= ours
     assert words([row[0] for row in table("type")]) == {*ours, "ArchiveResult", "Ready", "Waiting"}
 

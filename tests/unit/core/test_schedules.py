@@ -16,7 +16,7 @@ from archivebox.base_models.rows import new_id
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.users import system_user
 from archivebox.core.intake import schedules
-from archivebox.core.intake.add_urls import take_found
+from archivebox.core.intake.add_urls import add_found_urls
 from archivebox.crawls import control
 from archivebox.crawls.models import Crawl, CrawlSchedule, Refused
 from archivebox.crawls.schedule import DueAction, Template
@@ -213,7 +213,7 @@ def found(one: CrawlSchedule, *names: str) -> int:
     """How many new pages the feed brings in the next crawl of the schedule, which then ends."""
     crawl = schedules.run_now(one)
     records = [{"url": f"https://example.com/{name}"} for name in names]
-    taken = take_found(crawl.snapshot_set.get(url=FEED), records).taken
+    taken = add_found_urls(crawl.snapshot_set.get(url=FEED), records).taken
     arrange(crawl.snapshot_set.all(), status="sealed", retry_at=None)  # else what is cancelled was never archived
     end_all()
     return taken

@@ -146,7 +146,7 @@ class TestStale:
         running = shell("exec sleep 60").launch(background=True)
         Process.objects.filter(pk=running.pk).update(started_at=old)
         dead = row()
-        dead.take_identity(ProcessIdentity.current()._replace(start_ticks=1))
+        dead.set_identity(ProcessIdentity.current()._replace(start_ticks=1))
         dead.save()
         assert Process.cleanup_stale_running() == 1
         assert Process.cleanup_stale_running() == 0
@@ -157,7 +157,7 @@ class TestStale:
     def test_what_cannot_be_seen_from_here_is_not_judged(self) -> None:
         """A container works on the same data folder: its processes are of another pid namespace."""
         hidden = row()
-        hidden.take_identity(ProcessIdentity.current()._replace(pid_ns=1, start_ticks=1))
+        hidden.set_identity(ProcessIdentity.current()._replace(pid_ns=1, start_ticks=1))
         hidden.save()
         assert Process.cleanup_stale_running() == 0
         assert hidden.poll() is None
@@ -168,7 +168,7 @@ class TestStale:
 
     def test_the_journal_of_exits_knows_better_than_lost(self, collection: DataFolder) -> None:
         dead = row()
-        dead.take_identity(ProcessIdentity.current()._replace(start_ticks=1))
+        dead.set_identity(ProcessIdentity.current()._replace(start_ticks=1))
         dead.save()
         assert dead.identity is not None
         ExitJournal(collection.exits).write(dead.identity, ExitStatus(-9))
@@ -177,7 +177,7 @@ class TestStale:
 
     def test_a_row_of_another_boot_is_gone(self) -> None:
         old = row()
-        old.take_identity(ProcessIdentity.current()._replace(boot_id="another boot"))
+        old.set_identity(ProcessIdentity.current()._replace(boot_id="another boot"))
         old.save()
         assert Process.cleanup_stale_running() == 1
 
@@ -189,7 +189,7 @@ class TestRecords:
         hook = row(
             process_type="hook", plugin="wget", snapshot_id=new_id(), crawl_id=new_id(), archiveresult_id=new_id()
         )
-        hook.take_identity(ProcessIdentity.current())
+        hook.set_identity(ProcessIdentity.current())
         hook.save()
         return hook
 

@@ -48,7 +48,7 @@ class TestCurrent:
         identity = ProcessIdentity.of(ancestors[-1].pid)
         assert identity is not None
         shell_of_ours = row()
-        shell_of_ours.take_identity(identity)
+        shell_of_ours.set_identity(identity)
         shell_of_ours.save()
         assert Process.current().parent == shell_of_ours
 

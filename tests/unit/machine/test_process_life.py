@@ -166,7 +166,7 @@ class TestWaiting:
             known = row()
             identity = ProcessIdentity.of(popen.pid)
             assert identity is not None
-            known.take_identity(identity)
+            known.set_identity(identity)
             known.save()
             with pytest.raises(TimeoutError):
                 known.wait(0.1)
@@ -180,7 +180,7 @@ class TestWaiting:
     def test_what_the_journal_of_exits_says_is_taken(self, collection: DataFolder) -> None:
         known = row()
         gone_long_ago = ProcessIdentity.current()._replace(start_ticks=1)
-        known.take_identity(gone_long_ago)
+        known.set_identity(gone_long_ago)
         known.save()
         ExitJournal(collection.exits).write(gone_long_ago, ExitStatus(7, 0.5, 0.25, 4096))
         assert known.poll() == 7
@@ -191,7 +191,7 @@ class TestWaiting:
             identity = ProcessIdentity.of(popen.pid)
             assert identity is not None
             known = row()
-            known.take_identity(identity)
+            known.set_identity(identity)
             known.save()
             while not identity.is_zombie():
                 time.sleep(0.01)
@@ -203,7 +203,7 @@ class TestWaiting:
     def test_the_reapers_word_is_not_overwritten(self) -> None:
         """Its row was committed after this object was read, before the process was reaped."""
         stale = row(pid=1)
-        stale.take_identity(ProcessIdentity.current()._replace(start_ticks=1))
+        stale.set_identity(ProcessIdentity.current()._replace(start_ticks=1))
         stale.save()
         arrange(Process.objects.filter(pk=stale.pk), status="exited", exit_code=0, end_reason="exited")
         assert stale.poll() == 0
@@ -218,7 +218,7 @@ class TestWaiting:
     def test_a_process_of_another_machine_is_never_judged(self) -> None:
         other = Machine.objects.create(hostname="other")
         far = Process.objects.create(machine=other)
-        far.take_identity(ProcessIdentity.current()._replace(start_ticks=1))
+        far.set_identity(ProcessIdentity.current()._replace(start_ticks=1))
         far.save()
         assert far.poll() is None
         assert far.proc is None
@@ -269,7 +269,7 @@ class TestEnding:
             known = row()
             identity = ProcessIdentity.of(stranger.pid)
             assert identity is not None
-            known.take_identity(identity._replace(start_ticks=identity.start_ticks - 1))
+            known.set_identity(identity._replace(start_ticks=identity.start_ticks - 1))
             known.save()
             assert known.proc is None
             assert not known.is_running

@@ -45,7 +45,7 @@ class Client:
         self.session = ""
         self.greeted = self.took_downloads = False
         self._early: list[bytes] = []  # said before there was a session
-        self.channel = PeerChannel(stream, framing, relay.selector, self._take, lambda: relay.left(self))
+        self.channel = PeerChannel(stream, framing, relay.selector, self._receive, lambda: relay.left(self))
 
     def begin(self, session: str) -> None:
         """Have the session that was asked for."""
@@ -54,7 +54,7 @@ class Client:
             self._relay.from_client(self, message)
         self._early.clear()
 
-    def _take(self, message: bytes) -> None:
+    def _receive(self, message: bytes) -> None:
         if not self.greeted:
             self.greeted = True
             self._relay.welcome(self, message)

@@ -28,11 +28,11 @@ class PeerChannel:
         stream: socket.socket,
         framing: Plain | WebSocket,
         selector: selectors.BaseSelector,
-        take: Callable[[bytes], None],
+        receive: Callable[[bytes], None],
         end: Callable[[], None],
     ) -> None:
         stream.setblocking(False)
-        self._stream, self._framing, self._selector, self._take, self._end = stream, framing, selector, take, end
+        self._stream, self._framing, self._selector, self._receive, self._end = stream, framing, selector, receive, end
         self._waiting: collections.deque[memoryview] = collections.deque()
         self._size = 0
         self.closed = False
@@ -64,7 +64,7 @@ class PeerChannel:
     def _read(self) -> None:
         try:
             data = self._stream.recv(READ_SIZE)
-            messages = self._framing.take(data)
+            messages = self._framing.feed(data)
         except BlockingIOError:
             return
         except (OSError, PeerRefused) as error:
@@ -75,7 +75,7 @@ class PeerChannel:
         self._framing.answer = b""
         for message in messages:
             if not self.closed:
-                self._take(message)
+                self._receive(message)
         if not data:
             self.close()
 

@@ -30,7 +30,7 @@ class Plain:
         self._seen = 0  # so far there is no NUL
         self.answer = b""
 
-    def take(self, data: bytes) -> list[bytes]:
+    def feed(self, data: bytes) -> list[bytes]:
         """Return the messages that `data` completes."""
         self._buffer += data
         messages = []
@@ -60,7 +60,7 @@ class WebSocket:
         self._message = bytearray()
         self.answer = b""
 
-    def take(self, data: bytes) -> list[bytes]:
+    def feed(self, data: bytes) -> list[bytes]:
         """Return the messages that `data` completes. Raises Refused, also for a closing frame."""
         self._buffer += data
         messages = [] if self._open else self._greeting()

@@ -42,13 +42,13 @@ class Camera:
         ours, theirs = socket.socketpair()
         relay.let_in(theirs)
         self._show = show
-        self._channel = PeerChannel(ours, Plain(), relay.selector, self._take, lambda: None)
+        self._channel = PeerChannel(ours, Plain(), relay.selector, self._receive, lambda: None)
         self._channel.send(json.dumps({"target": target}).encode())
         self._due = 0.0
         self._waits = False  # for a frame that was asked for
         self.picture = ""
 
-    def take_one(self, now: float) -> None:
+    def capture_frame(self, now: float) -> None:
         """Ask for a picture if it is time for the next."""
         if self._waits or now < self._due:
             return
@@ -61,7 +61,7 @@ class Camera:
     def _send(self, method: str, params: Params | None = None) -> None:
         self._channel.send(json.dumps({"id": 1, "method": method, "params": params or {}}).encode())
 
-    def _take(self, message: bytes) -> None:
+    def _receive(self, message: bytes) -> None:
         event = json.loads(message)
         if event.get("method") != "Page.screencastFrame" or not self._waits:
             return
@@ -95,14 +95,14 @@ class Screencast:
             camera.close()
             self._show(snapshot, None)
 
-    def take_pictures(self) -> None:
+    def capture_frames(self) -> None:
         """Ask for the pictures that are due; to be called every now and then."""
         if not self._viewers:
             return
         for target in list(self._pages)[:PAGES_MAX]:
             if target not in self._cameras:
                 self._cameras[target] = self._camera(target, self._pages[target])
-            self._cameras[target].take_one(time.monotonic())
+            self._cameras[target].capture_frame(time.monotonic())
 
     def _camera(self, target: str, snapshot: str) -> Camera:
         return Camera(self._relay, target, lambda picture: self._show(snapshot, picture))

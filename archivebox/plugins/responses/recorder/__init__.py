@@ -65,7 +65,7 @@ class Recorder:
         self._documents = Documents(self._ask)
         self._fetched_again: set[str] = set()
         self._early: dict[tuple[str, str], bytes] = {}  # bodies of errors whose request is not told of yet
-        self._takers: dict[str, Callable[[CDPEvent], None]] = {
+        self._handlers: dict[str, Callable[[CDPEvent], None]] = {
             "Target.attachedToTarget": self._attached,
             "Target.detachedFromTarget": self._detached,
             "Page.frameRequestedNavigation": self._going,
@@ -94,14 +94,14 @@ class Recorder:
             self._connection.call(method, params, session=self._connection.tab)
         self._connection.call("Target.setAutoAttach", ATTACH | {"filter": SHARED_WORKERS})
 
-    def take(self, event: CDPEvent) -> None:
-        """Take an event, if it is one that matters."""
-        taker = self._takers.get(event.method)
-        if taker is not None and self._is_ours(event.session):
-            taker(event)
+    def handle_event(self, event: CDPEvent) -> None:
+        """Handle an event, if it is one that matters."""
+        handler = self._handlers.get(event.method)
+        if handler is not None and self._is_ours(event.session):
+            handler(event)
 
-    def take_answers(self) -> None:
-        """Take the answers that have come to what was asked."""
+    def receive_replies(self) -> None:
+        """Handle the replies that have come to what was asked."""
         for call in list(self._asked):
             try:
                 answer = self._connection.reply(call)
@@ -156,9 +156,9 @@ class Recorder:
         """Whether a session is of our tab; a shared worker is, if it was the tab that asked for its script."""
         return session not in self._shared_workers or self._shared_workers[session] in self._requests
 
-    def _ask(self, method: str, params: Params, session: str, take: Callable[[Params | None], None]) -> None:
-        """Ask; `take` gets the answer, or None where there is none to be had."""
-        self._asked[self._connection.begin(method, params, session)] = take
+    def _ask(self, method: str, params: Params, session: str, on_reply: Callable[[Params | None], None]) -> None:
+        """Ask; `on_reply` gets the answer, or None where there is none to be had."""
+        self._asked[self._connection.begin(method, params, session)] = on_reply
 
     # --- the life of a request ----------------------------------------------------------------------------------
 
@@ -207,7 +207,7 @@ class Recorder:
         exchange.is_ours = exchange.url in self._fetched_again and not params.get("initiator", {}).get("url")
         chain.hops.append(exchange)
         if (body := self._early.pop((identifier, exchange.url), None)) is not None:
-            exchange.take_body(body)
+            exchange.add_body(body)
         if params.get("type") == "Document":
             self._documents.requested(identifier, exchange.url)
         else:
@@ -217,11 +217,11 @@ class Recorder:
     def _stream(self, identifier: str, hop: RecordedExchange, session: str) -> None:
         """Have the body sent as it comes; of a quick answer some, or all, has come before that is asked for."""
 
-        def take(answer: Params | None) -> None:
+        def on_reply(answer: Params | None) -> None:
             if answer is not None and not (hop.complete or hop.taken or hop.body.size):
                 hop.body.write(base64.b64decode(answer.get("bufferedData", "")))
 
-        self._ask("Network.streamResourceContent", {"requestId": identifier}, session, take)
+        self._ask("Network.streamResourceContent", {"requestId": identifier}, session, on_reply)
 
     def _redirected(self, hop: RecordedExchange, params: Params, url: str) -> None:
         hop.answered(params["redirectResponse"], wire_headers=params.get("redirectHasExtraInfo", False))
@@ -273,7 +273,7 @@ class Recorder:
             self._ask_for_body(params["requestId"], hop, session)
 
     def _ask_for_body(self, identifier: str, hop: RecordedExchange, session: str) -> None:
-        def take(answer: Params | None) -> None:
+        def on_reply(answer: Params | None) -> None:
             if hop.complete:
                 return
             # Chromium 156 gives an empty body at times, where it has told of bytes.
@@ -292,7 +292,7 @@ class Recorder:
                 hop.truncated = hop.truncated or "disconnect"
             self._complete(identifier, hop)
 
-        self._ask("Network.getResponseBody", {"requestId": identifier}, session, take)
+        self._ask("Network.getResponseBody", {"requestId": identifier}, session, on_reply)
 
     def _fetch_again(self, identifier: str, hop: RecordedExchange, session: str) -> None:
         """Have the page fetch what a service worker made for it, of which the browser keeps nothing.
@@ -300,17 +300,17 @@ class Recorder:
         It is streamed, but a quick one has come before that can be asked for.
         """
 
-        def take(answer: Params | None) -> None:
+        def on_reply(answer: Params | None) -> None:
             found = answer["result"].get("value") if answer and "exceptionDetails" not in answer else None
             if found is None:
                 hop.truncated = "unspecified"
             else:
-                hop.take_body(base64.b64decode(found))
+                hop.add_body(base64.b64decode(found))
             self._complete(identifier, hop)
 
         self._fetched_again.add(hop.url)
         wish = {"expression": FETCH_AGAIN % json.dumps(hop.url), "awaitPromise": True, "returnByValue": True}
-        self._ask("Runtime.evaluate", wish, session, take)
+        self._ask("Runtime.evaluate", wish, session, on_reply)
 
     def _failed(self, event: CDPEvent) -> None:
         params = event.params
@@ -329,7 +329,7 @@ class Recorder:
     def _ask_for_rest(self, identifier: str, hop: RecordedExchange, session: str, error: str) -> None:
         """End what was broken off; all of a stream that the page has closed may have come before we listened to it."""
 
-        def take(answer: Params | None) -> None:
+        def on_reply(answer: Params | None) -> None:
             if answer is not None and len(data := body_of(answer)) > hop.body.size:
                 hop.body.clear()
                 hop.body.write(data)
@@ -338,9 +338,9 @@ class Recorder:
             self._complete(identifier, hop)
 
         if hop.announced > hop.body.size and not hop.body.cut:
-            self._ask("Network.getResponseBody", {"requestId": identifier}, session, take)
+            self._ask("Network.getResponseBody", {"requestId": identifier}, session, on_reply)
         else:
-            take(None)
+            on_reply(None)
 
     def _fetch_file(self, identifier: str, hop: RecordedExchange) -> None:
         """The browser saw by the bytes of a document without a type that it is none to show: nobody gets them."""
@@ -364,7 +364,7 @@ class Recorder:
 
     def _save(self, identifier: str, *, waiting: bool = True) -> None:
         chain = self._chains[identifier]
-        for hop in chain.take_whole(waiting=waiting):
+        for hop in chain.pop_complete(waiting=waiting):
             if not hop.is_ours:
                 self._store.save(hop)
         if chain.is_saved:
@@ -376,18 +376,18 @@ class Recorder:
         session, params = event.session, event.params
         hop, status = self._hop_at(params), params.get("responseStatusCode", 0)
         if hop is None and not self._is_main(params) and (status >= ERRORS or is_short_frame(params)):
-            self._take_and_go_on(session, params, None)
+            self._keep_and_continue(session, params, None)
         elif hop is None or "responseErrorReason" in params or status in REDIRECTS | BODILESS:
             self._go_on(session, params)
         elif params["networkId"] in self._shared_workers.values():  # its script, of which no response is told
             hop.answered(as_response(params), wire_headers=True)
             self._go_on(session, params)
         elif session in self._service_workers or (not hop.main and (status >= ERRORS or is_short_frame(params))):
-            self._take_and_go_on(session, params, hop)
+            self._keep_and_continue(session, params, hop)
         elif hop.main and status == 200 and is_file(params, self._limits.body):
             hop.body.limit = self._limits.file
             download = Download(self._ask, session, hop, lambda: self._complete(params["networkId"], hop))
-            download.take(params, self._limits.wait)
+            download.fetch_body(params, self._limits.wait)
         else:
             self._go_on(session, params)
 
@@ -401,7 +401,7 @@ class Recorder:
     def _is_main(self, params: Params) -> bool:
         return (params["resourceType"], params["frameId"]) == ("Document", self._main_frame)
 
-    def _take_and_go_on(self, session: str, params: Params, hop: RecordedExchange | None) -> None:
+    def _keep_and_continue(self, session: str, params: Params, hop: RecordedExchange | None) -> None:
         """Take the body; what waits may be told of before its request (`hop` is None), which another process tells."""
         length = header_of(params, "content-length")
         too_large = length.isdigit() and int(length) > self._limits.body
@@ -409,13 +409,13 @@ class Recorder:
             self._go_on(session, params)
             return
 
-        def take(answer: Params | None) -> None:
+        def on_reply(answer: Params | None) -> None:
             if answer is not None:
                 its = hop or self._hop_at(params)
                 if its is not None:
-                    its.take_body(body_of(answer))
+                    its.add_body(body_of(answer))
                 elif len(self._early) < EARLY_MAX:
                     self._early[params.get("networkId", ""), url_of(params)] = body_of(answer)
             self._go_on(session, params)
 
-        self._ask("Fetch.getResponseBody", {"requestId": params["requestId"]}, session, take)
+        self._ask("Fetch.getResponseBody", {"requestId": params["requestId"]}, session, on_reply)

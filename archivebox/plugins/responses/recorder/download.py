@@ -38,7 +38,7 @@ class Download:
         self._stream = ""
         hop.taken = hop.is_file = True
 
-    def take(self, paused: Params, wait: float) -> None:
+    def fetch_body(self, paused: Params, wait: float) -> None:
         """Take the body from the browser, whose request waits; it is ours from then on.
 
         What is large or takes longer than `wait` seconds is fetched anew, without the navigation.

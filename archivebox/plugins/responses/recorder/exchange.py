@@ -72,7 +72,7 @@ class RecordedExchange:
         elif response.get("fromDiskCache") or response.get("fromPrefetchCache"):
             self.source = "cache"
 
-    def take_body(self, data: bytes) -> None:
+    def add_body(self, data: bytes) -> None:
         """Have the body that was taken before the page got it."""
         self.taken = True
         self.body.clear()
@@ -122,7 +122,7 @@ class Chain:
     def last(self) -> RecordedExchange:
         return self.hops[-1]
 
-    def take_whole(self, *, waiting: bool = True) -> list[RecordedExchange]:
+    def pop_complete(self, *, waiting: bool = True) -> list[RecordedExchange]:
         """Return the hops about which everything is known by now (`waiting`: or will ever be), each once, in order."""
         whole: list[RecordedExchange] = []
         while self._saved < len(self.hops) and self._join(self.hops[self._saved], waiting=waiting):

@@ -107,16 +107,16 @@ class HookOutput:
         for _ in range(BLOCKS):
             block = self._next_block()
             if not self.is_full:
-                records += self._take(self._reader.feed_records(block))
+                records += self._keep_within_limits(self._reader.feed_records(block))
             if len(block) < BLOCK or len(records) >= ENOUGH:
                 return Chunk(records, len(block) == BLOCK)
         return Chunk(records, more=True)
 
     def close(self) -> list[Record]:
         """The record in a last line without a line feed, which counts as well."""
-        return [] if self.is_full else self._take(self._reader.close())
+        return [] if self.is_full else self._keep_within_limits(self._reader.close())
 
-    def _take(self, lines: list[bytes]) -> list[Record]:
+    def _keep_within_limits(self, lines: list[bytes]) -> list[Record]:
         records = []
         for line in lines:
             record = parse_line(line)

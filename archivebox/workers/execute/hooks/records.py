@@ -36,6 +36,6 @@ def keep_offset(process_id: UUID, offset: int, said: dict[str, JSON] | None) -> 
     Process.objects.filter(pk=process_id).update(stdout_offset=offset, declared=said)
 
 
-def take_programs(hook_id: UUID, records: Sequence[Record]) -> None:
+def store_programs(hook_id: UUID, records: Sequence[Record]) -> None:
     """Programs that a hook reports become its children."""
     process_hook_records(records, {"process": Process.objects.get(pk=hook_id)})

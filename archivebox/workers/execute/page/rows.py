@@ -18,7 +18,7 @@ from archivebox.contract.hooknames import LAST_STEP
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import Record
 from archivebox.core.archiveresult import FIRST_BACK_OFF, ArchiveResult, earliest_retry
-from archivebox.core.intake.add_urls import take_found
+from archivebox.core.intake.add_urls import add_found_urls
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.versions.unchanged_text import retire_unchanged
 from archivebox.hooks import Call, discover_hooks, process_hook_records
@@ -180,7 +180,7 @@ def ingest_records(snapshot_id: UUID, process_id: UUID, records: Sequence[Record
         else:
             others.append(record)
     if found:
-        take_found(snapshot, found)
+        add_found_urls(snapshot, found)
     overrides = {
         "snapshot": snapshot,
         "crawl": snapshot.crawl,

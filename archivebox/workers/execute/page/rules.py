@@ -70,8 +70,8 @@ class PageRules(HookRules):
         taken, beyond = self._limits.admit(self._results.refused.without_claims(records))
         run.output.left_out = run.output.left_out or beyond
         if taken:
-            take = partial(ingest_records, self._snapshot.pk, run.row.process_id)
-            self._executor.steps.runs.ingest(run, take, taken, self._executor.lease)
+            apply = partial(ingest_records, self._snapshot.pk, run.row.process_id)
+            self._executor.steps.runs.ingest(run, apply, taken, self._executor.lease)
         return bool(taken)
 
     def _learn(self, record: Record) -> None:

@@ -97,7 +97,7 @@ class HookResources:
         del self._wants_machine[item]
         self._executor.leased.advance()
 
-    def take_machine_locks(self, item: Planned) -> tuple[int, ...]:
+    def acquire_machine_locks(self, item: Planned) -> tuple[int, ...]:
         """The locked descriptors that a hook is to inherit; whoever starts it closes ours."""
         return self._machine_locks.pop(item, ())
 

@@ -19,7 +19,7 @@ from archivebox.workers.execute.capacity.machine_locks import release_machine_lo
 from archivebox.workers.execute.capacity.tabs import Tab
 from archivebox.workers.execute.hooks.leftovers import end_leftover
 from archivebox.workers.execute.hooks.process import HookProcess
-from archivebox.workers.execute.hooks.records import accepted, keep_offset, refuse_record, take_programs
+from archivebox.workers.execute.hooks.records import accepted, keep_offset, refuse_record, store_programs
 from archivebox.workers.execute.steps.schedule import Planned
 from archivebox.workers.queue.lease import Lease
 
@@ -59,7 +59,7 @@ class HookRuns:
     def launch(self, item: Planned) -> None:
         """Start a hook; one that cannot be started is settled, and gives back what it had taken."""
         run = self._make(item)
-        locks = self._executor.resources.take_machine_locks(item)
+        locks = self._executor.resources.acquire_machine_locks(item)
         run.pass_fds = (*locks, item.slot.descriptor) if isinstance(item.slot, Tab) else locks
         self._assign(item, run)
         self._executor.results.hook_started(item, run)
@@ -138,7 +138,7 @@ class HookRuns:
         if not is_taken and not reported:
             return False
         if reported:
-            self.ingest(run, partial(take_programs, run.row.process_id), reported)
+            self.ingest(run, partial(store_programs, run.row.process_id), reported)
         self._engine.journal.effect(
             partial(keep_offset, run.row.process_id, run.output.offset, run.output.said), self.lease
         )
@@ -147,12 +147,12 @@ class HookRuns:
     def ingest(
         self,
         run: HookProcess,
-        take: Callable[[Sequence[Record]], object],
+        apply: Callable[[Sequence[Record]], object],
         records: Sequence[Record],
         lease: Lease | None = None,
     ) -> None:
         """Have the database take records; what it refuses is the failure of the hook that printed them."""
-        self._engine.journal.ingest(take, records, lease, on_refused=partial(self._database_refused, run))
+        self._engine.journal.ingest(apply, records, lease, on_refused=partial(self._database_refused, run))
 
     def _database_refused(self, run: HookProcess, problem: str) -> None:
         refuse_record(run, problem)

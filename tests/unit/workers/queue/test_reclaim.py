@@ -41,7 +41,7 @@ pytestmark = pytest.mark.usefixtures("collection")
 def dead(**fields: Any) -> Process:
     """A RUNNING row whose process is gone."""
     gone = row(**fields)
-    gone.take_identity(ProcessIdentity.current()._replace(start_ticks=1))
+    gone.set_identity(ProcessIdentity.current()._replace(start_ticks=1))
     gone.save()
     return gone
 
@@ -129,7 +129,7 @@ class TestReclaim:
         key = new_id()
         with sleeper(collection, key) as identity:
             hook = Process(pk=key, machine=Machine.current(), process_type="hook", parent=worker)
-            hook.take_identity(identity)
+            hook.set_identity(identity)
             hook.save(force_insert=True)
             reclaim(worker.pk)
             assert again(hook).status == "running"
@@ -202,7 +202,7 @@ class TestSweep:
     def test_a_process_whose_starter_died_before_starting_it_does_not_stay_queued(self) -> None:
         orphan, early = row(dead(process_type="cli")), row()
         living = row(process_type="cli")
-        living.take_identity(ProcessIdentity.current())
+        living.set_identity(ProcessIdentity.current())
         living.save()
         child = row(living)
         sweep_machine()
@@ -211,7 +211,7 @@ class TestSweep:
 
     def test_a_living_worker_keeps_what_it_holds(self) -> None:
         worker = row(process_type="worker")
-        worker.take_identity(ProcessIdentity.current())
+        worker.set_identity(ProcessIdentity.current())
         worker.save()
         page = leased(snapshot(), worker)
         sweep_machine()
@@ -312,7 +312,7 @@ def test_programs_whose_starter_was_killed_are_closed_once_they_are_gone(collect
     assert close_orphaned_programs() == 0, "their starters still run, as far as is known"
     Process.objects.exclude(process_type=kinds.BINARY).update(status="exited")
     with sleeper(collection, browser.pk) as identity:
-        browser.take_identity(identity)
+        browser.set_identity(identity)
         browser.save()
         assert close_orphaned_programs() == 1
         assert again(script).status == "exited"
