@@ -50,6 +50,7 @@ BENCHMARKS = {
     "start": Benchmark("start"),
     "bulk": Benchmark("bulk"),
     "backup": Benchmark("backup"),
+    "import": Benchmark("importing"),
     "beside-add": Benchmark("beside_add"),
     "idle": Benchmark("idle"),
     "egress": Benchmark("egress"),

@@ -1,0 +1,60 @@
+"""``archivebox import`` of 5,000 pages of ArchiveBox 0.7, copied, against ``cp -r`` of their folder.
+
+Ours also hashes each file while it is copied, reads it again and compares it, signs the hashes, writes the rows, and
+starts as a command. Indexing for search is switched off. Deleting what was written is in none.
+"""
+
+import os
+import shutil
+import sqlite3
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+from benchmarks.commands import ARCHIVEBOX, collection, environment, seconds_of
+from benchmarks.finding import Bound, Finding, interleaved
+from tests.old_collection import SCHEMA
+
+PAGES = 5_000
+FILES = {
+    "singlefile.html": 60_000, "output.html": 30_000, "screenshot.png": 40_000, "output.pdf": 40_000,
+    "htmltotext.txt": 4_000, "headers.json": 600, "index.json": 6_000, "index.html": 8_000, "favicon.ico": 1_000,
+    "warc/1600000000.warc.gz": 30_000, "example.com/index.html": 20_000, "example.com/style.css": 5_000,
+}  # fmt: skip
+"""Name and size of what a page has."""
+
+
+def run(rounds: int) -> list[Finding]:
+    copied = Finding(f"import of {PAGES:,} pages", "s", Bound.RATIO, 3, [], floor_name="cp -r")
+    with tempfile.TemporaryDirectory(prefix="bench-import-") as folder:
+        source, copy = Path(folder, "old"), Path(folder, "copy")
+        fill(source)
+
+        def ours() -> None:
+            with collection() as data:
+                env = environment(data, SEARCH_BACKEND_ENGINE="")
+                copied.ours.append(seconds_of([*ARCHIVEBOX, "import", str(source), "--yes"], env))
+
+        def floor() -> None:
+            copied.floor.append(seconds_of(["cp", "-r", str(source), str(copy)], dict(os.environ)))
+            shutil.rmtree(copy)
+
+        interleaved(rounds, floor, ours)
+    return [copied]
+
+
+def fill(root: Path) -> None:
+    """Write pages whose files differ, so that no disk keeps equal ones once."""
+    times = [f"{1_600_000_000 + number}.5" for number in range(PAGES)]
+    for timestamp in times:
+        for name, size in FILES.items():
+            path = root / "archive" / timestamp / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(os.urandom(size))
+    with closing(sqlite3.connect(root / "index.sqlite3")) as database:
+        database.executescript(SCHEMA)
+        rows = [(f"{n:032x}", f"https://example.com/{n}", time, "A page") for n, time in enumerate(times)]
+        date = "'2020-09-14 10:00:00.654321', NULL"
+        database.executemany(f"INSERT INTO core_snapshot VALUES (?, ?, ?, ?, {date})", rows)
+        database.commit()
+    os.sync()
