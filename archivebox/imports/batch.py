@@ -1,7 +1,11 @@
 """Owns bringing the files of some pages into the collection, before their rows are written."""
 
-from collections.abc import Iterable
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.imports.page import ImportedPage, NotImported
@@ -10,6 +14,12 @@ from archivebox.imports.write import PageNotImportedError, PageWriter, WrittenPa
 from archivebox.lib.syncing import sync_file_system
 
 TWICE = "The source has another page of this name."
+SIZE_MOST = 256 * 1024 * 1024
+"""Bytes after which a batch ends: the disk has to keep up, and the kernel holds what it has not written in memory."""
+SECONDS_MOST = 5.0
+"""What a kill, a pause or a cancel throws away at most, but for one large page."""
+_THREADS = 2
+"""Whose files are written at a time: hashing and the kernel's work need no interpreter."""
 
 
 @dataclass(slots=True)
@@ -21,6 +31,8 @@ class PageBatch:
     pages: int = 0
     known: int = 0
     """Pages that were imported before."""
+    size: int = 0
+    """Bytes that were written."""
     written: list[WrittenPage] = field(default_factory=list)
     failed: list[NotImported] = field(default_factory=list)
     """Pages that cannot be kept."""
@@ -28,47 +40,86 @@ class PageBatch:
     """What else was not imported."""
 
 
-def write_batch(items: Iterable[ImportedPage | NotImported], importing: PageImport, writer: PageWriter) -> PageBatch:
+def write_batch(
+    items: Iterable[ImportedPage | NotImported], importing: PageImport, writer: PageWriter, most: int = 0
+) -> PageBatch:
     """Write their files, see that these are on the disk, and compare them with what was read.
 
-    Whatever ``writer.stop`` raises; OSError where the collection cannot be written to.
+    Fewer than ``most`` pages of them, where these are large or it takes long; what comes behind ``most`` is read to the
+    end. Whatever ``writer.stop`` raises; OSError where the collection cannot be written to.
     """
-    batch, pages = PageBatch(), dict[str, ImportedPage]()
-    for item in items:
-        writer.stop()
-        if isinstance(item, NotImported):
-            (batch.failed if item.is_page else batch.left_out).append(item)
-            batch.pages += item.is_page
-            continue
-        batch.last, batch.pages = item.key, batch.pages + 1
-        if item.key in pages:
-            batch.failed.append(NotImported(item.url, TWICE))
-            item.done()
-        pages.setdefault(item.key, item)
-    known = importing.known(list(pages)) | importing.kept(pages.values())
-    batch.known = len(known)
-    for key, page in pages.items():
-        try:
-            if key not in known:
-                batch.written.append(writer.write(page))
-        except PageNotImportedError as error:
-            batch.failed.append(NotImported(page.url, str(error)))
-        finally:
-            page.done()
-    sync_file_system(DATA_FOLDER.root)
-    _compare_all(batch, writer)
+    batch, keys, until = PageBatch(), set[str](), time.monotonic() + SECONDS_MOST
+    running = deque[tuple[WrittenPage, Future[None]]]()
+    with ThreadPoolExecutor(_THREADS, thread_name_prefix="import") as pool:
+        for item in items:
+            writer.stop()
+            planned = _plan(item, batch, keys, importing, writer)
+            if planned is not None:
+                running.append((planned, pool.submit(_write, planned, writer)))
+            if len(running) > _THREADS:
+                _collect(batch, *running.popleft())
+            if batch.pages < most and (batch.size > SIZE_MOST or time.monotonic() > until):
+                break
+        for one in running:
+            _collect(batch, *one)
+        sync_file_system(DATA_FOLDER.root)
+        _compare_all(batch, writer, pool)
     batch.left_out += [item for written in batch.written for item in written.left_out]
     return batch
 
 
-def _compare_all(batch: PageBatch, writer: PageWriter) -> None:
-    same = []
-    for written in batch.written:
-        writer.stop()
-        try:
-            compare(written)
-            same.append(written)
-        except PageNotImportedError as error:
-            discard(written)
-            batch.failed.append(NotImported(written.url, str(error)))
-    batch.written = same
+def _plan(
+    item: ImportedPage | NotImported, batch: PageBatch, keys: set[str], importing: PageImport, writer: PageWriter
+) -> WrittenPage | None:
+    """Count an item; what is to be written of it, if anything. ``keys``: of the pages before it."""
+    if item.key:
+        batch.last, batch.pages = item.key, batch.pages + 1
+    if isinstance(item, NotImported):
+        (batch.failed if item.key else batch.left_out).append(item)
+        return None
+    try:
+        if item.key in keys:
+            raise PageNotImportedError(TWICE)  # noqa: TRY301 - one of several reasons
+        if not importing.is_known(item):
+            keys.add(item.key)
+            return writer.plan(item)
+        batch.known += 1
+    except PageNotImportedError as error:
+        batch.failed.append(NotImported(item.url, str(error)))
+    item.done()
+    return None
+
+
+def _write(planned: WrittenPage, writer: PageWriter) -> None:
+    try:
+        writer.write(planned)
+    finally:
+        planned.page.done()
+
+
+def _collect(batch: PageBatch, written: WrittenPage, future: Future[None]) -> None:
+    try:
+        future.result()
+    except PageNotImportedError as error:
+        batch.failed.append(NotImported(written.url, str(error)))
+        return
+    batch.written.append(written)
+    batch.size += written.size
+
+
+def _compare_all(batch: PageBatch, writer: PageWriter, pool: ThreadPoolExecutor) -> None:
+    written, batch.written = batch.written, []
+    for page, problem in zip(written, pool.map(partial(_difference, writer.stop), written), strict=True):
+        if problem:
+            discard(page)
+            batch.failed.append(NotImported(page.url, problem))
+        else:
+            batch.written.append(page)
+
+
+def _difference(stop: Callable[[], None], written: WrittenPage) -> str:
+    try:
+        compare(written, stop)
+    except PageNotImportedError as error:
+        return str(error)
+    return ""

@@ -84,8 +84,8 @@ class NotImported:
 
     item: str
     reason: str
-    is_page: bool = False
-    """Whether the report of the source counts it among its pages."""
+    key: str = ""
+    """Of a page that the report of the source counts, as :class:`ImportedPage` has it; empty for anything else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,5 +122,5 @@ class Reader(Protocol):
     def report(self) -> SourceReport: ...
 
     def pages(self, after: str = "") -> Iterator[ImportedPage | NotImported]:
-        """All of them in one order, or those behind the page whose key is ``after``."""
+        """All of them in one order, or those behind the one whose key is ``after``."""
         ...

@@ -1,6 +1,6 @@
 """Owns the rows of imported pages: sealed Snapshots of a sealed crawl, with results that no hook of ours has made."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 
+from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.table import table_of
 from archivebox.contract.hooknames import LAST_STEP
@@ -38,18 +39,11 @@ class PageImport:
     crawls: list[UUID] = field(default_factory=list)
     """More than one where the source has several captures of one URL: a crawl has each URL once."""
 
-    def known(self, keys: Sequence[str]) -> set[str]:
-        """Those of these pages of the source that were imported before."""
-        stored = {stored_key(key): key for key in keys}
-        rows = ImportedSnapshot.objects.filter(source=self.source, key__in=list(stored))
-        return {stored[key] for key in rows.values_list("key", flat=True)}
-
-    @staticmethod
-    def kept(pages: Iterable[ImportedPage]) -> set[str]:
-        """Those of these pages that are pages of this collection: their export is imported where it was made."""
-        own = {page.rows.id: page.key for page in pages if page.rows is not None}
-        there = Snapshot.objects.filter(pk__in=list(own)).values_list("pk", flat=True)
-        return {own[key] for key in there}
+    def is_known(self, page: ImportedPage) -> bool:
+        """Whether this page of the source was imported before, or is one of this collection, exported where it is."""
+        if page.rows is not None and Snapshot.objects.filter(pk=page.rows.id).exists():
+            return True
+        return bool(_of_source(self.source, stored_key(page.key)))
 
     def write(self, pages: Sequence[WrittenPage]) -> None:
         """The rows of these pages, in the transaction of the caller."""
@@ -98,6 +92,11 @@ class PageImport:
             "retry_at": None, "current_step": LAST_STEP, "http_status": page.http_status, "size": written.size,
             "sealed_at": page.captured_at, "measured_at": page.captured_at, "bookmarked_at": page.bookmarked_at,
         }  # fmt: skip
+
+
+@PreparedQuery
+def _of_source(source: str, key: str) -> Rows:
+    return ImportedSnapshot.objects.filter(source=source, key=key).values_list("pk")
 
 
 def stored_key(key: str) -> str:

@@ -4,8 +4,10 @@ import errno
 import hashlib
 import os
 import stat
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,45 +39,63 @@ class TakenFile(NamedTuple):
     size: int
 
 
-def take_file(source: Path, target: Path, transfer: Transfer) -> TakenFile:
-    """Have the content of ``source`` at ``target``, whose folder is there; SourceFileError, OSError of the target."""
+def take_file(source: str, target: str, transfer: Transfer, stop: Callable[[], None]) -> TakenFile:
+    """Have the content of ``source`` at ``target``, whose folder is there; SourceFileError, OSError of the target.
+
+    ``stop`` is called before each block, and may raise.
+    """
     descriptor = _open(source)
     try:
         status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise SourceFileError("It is no regular file.")
+        blocks = _blocks(descriptor, status.st_size, stop)
         if transfer is not Transfer.COPY and _link(source, target, status):
-            return _pump(descriptor, None)
-        return _copy(descriptor, target, status)
+            return _hash(blocks)
+        return _copy(blocks, target, status)
     finally:
         os.close(descriptor)
 
 
-def _copy(descriptor: int, target: Path, status: os.stat_result) -> TakenFile:
+def hash_file(path: str, stop: Callable[[], None]) -> TakenFile | None:
+    """What a file is now; None where there is none, or it cannot be read."""
+    try:
+        descriptor = _open(path)
+    except SourceFileError:
+        return None
+    try:
+        status = os.fstat(descriptor)
+        return _hash(_blocks(descriptor, status.st_size, stop)) if stat.S_ISREG(status.st_mode) else None
+    except SourceFileError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def _copy(blocks: Iterator[bytes], target: str, status: os.stat_result) -> TakenFile:
+    """The hash is that of what was read, so that a look at what was written can be compared with it."""
     written = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     try:
-        taken = _pump(descriptor, written)
+        taken = _hash(blocks, partial(_write, written))
         os.utime(written, ns=(status.st_atime_ns, status.st_mtime_ns))
     except SourceFileError:
-        target.unlink()
+        os.unlink(target)  # noqa: PTH108 - a Path for each file costs more than its hash
         raise
     finally:
         os.close(written)
     return taken
 
 
-def _open(source: Path) -> int:
-    """A descriptor of a regular file; a link, a pipe or a device is none."""
+def _open(source: str) -> int:
+    """A descriptor of what is no link."""
     try:
-        descriptor = os.open(source, _FLAGS)
+        return os.open(source, _FLAGS)
     except (OSError, ValueError) as error:
         is_link = isinstance(error, OSError) and error.errno == errno.ELOOP
         raise SourceFileError("It is a symbolic link." if is_link else f"It cannot be read: {error}.") from None
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise SourceFileError("It is no regular file.")
-    return descriptor
 
 
-def _link(source: Path, target: Path, status: os.stat_result) -> bool:
+def _link(source: str, target: str, status: os.stat_result) -> bool:
     """Whether ``target`` is now another name of the very file that was opened."""
     try:
         os.link(source, target, follow_symlinks=False)
@@ -83,25 +103,30 @@ def _link(source: Path, target: Path, status: os.stat_result) -> bool:
         if error.errno in _CANNOT_LINK:
             return False
         raise
-    if os.path.samestat(status, target.lstat()):
+    if os.path.samestat(status, os.lstat(target)):
         return True
-    target.unlink()
+    os.unlink(target)  # noqa: PTH108 - as above
     raise SourceFileError("It was replaced while it was read.")
 
 
-def _pump(source: int, target: int | None) -> TakenFile:
+def _hash(blocks: Iterator[bytes], take: Callable[[bytes], None] | None = None) -> TakenFile:
+    """Hand each block to ``take`` as it is hashed."""
     digest, size = hashlib.sha256(), 0
-    while block := _read(source):
+    for block in blocks:
         digest.update(block)
         size += len(block)
-        if target is not None:
-            _write(target, block)
+        if take is not None:
+            take(block)
     return TakenFile(digest.hexdigest(), size)
 
 
-def _read(source: int) -> bytes:
+def _blocks(descriptor: int, size: int, stop: Callable[[], None]) -> Iterator[bytes]:
+    """What is in a file of about this size; SourceFileError."""
+    most = min(size + 1, BLOCK)  # a buffer of a megabyte for each small file would take longer than its content
     try:
-        return os.read(source, BLOCK)
+        while block := os.read(descriptor, most):
+            yield block
+            stop()
     except OSError as error:
         raise SourceFileError(f"It cannot be read: {error.strerror}.") from None
 

@@ -76,7 +76,7 @@ def _write_rows(batch: PageBatch, importing: PageImport, noting: Noting) -> bool
             raise NotReadableError(problem.reason)
         with write_transaction():
             User.objects.select_for_update().get(pk=importing.created_by.pk)
-            is_new = not importing.known([batch.last])
+            is_new = not importing.is_known(batch.written[0].page)
             if is_new:
                 importing.write(batch.written)
                 noting(Snapshot.objects.get(pk=batch.written[0].key))

@@ -5,11 +5,12 @@ import logging
 import os
 import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from hashlib import sha256
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 from uuid import UUID
 
@@ -19,13 +20,13 @@ from django.utils import timezone
 from archivebox.accounts.permission import viewer_scope
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.outcomes import Status
-from archivebox.core.evidence.signature import MANIFEST, KeyUnusableError, sign
-from archivebox.core.evidence.verification import verify
-from archivebox.core.outputs.output_files import output_columns
+from archivebox.core.evidence.signature import MANIFEST, KeyUnusableError, Signer
+from archivebox.core.evidence.verification import Finding
+from archivebox.core.outputs.output_files import columns_of
 from archivebox.imports.page import ImportedFile, ImportedOutput, ImportedPage, NotImported
-from archivebox.imports.transfer import SourceFileError, Transfer, remove_source, take_file
-from archivebox.lib.files import remove_tree
-from archivebox.lib.jsonl import JSON
+from archivebox.imports.transfer import SourceFileError, Transfer, hash_file, remove_source, take_file
+from archivebox.lib.files import OutputFile, remove_tree
+from archivebox.lib.files import mimetype_of as output_type_of
 from archivebox.lib.urls import BadUrl, parse_url, path_domain_of
 from archivebox.plugins.base.hash_tree import FileEntry, manifest_of, mimetype_of
 
@@ -61,46 +62,50 @@ class WrittenPage:
 
 
 class PageWriter:
-    """Writes the files of pages of one source for one owner. ``stop`` is called before each file, and may raise."""
+    """Writes the files of pages of one source for one owner. ``stop`` is called again and again, and may raise."""
 
     def __init__(self, source: str, username: str, transfer: Transfer, stop: Callable[[], None] = lambda: None) -> None:
         self._source, self._username = source, username
         self._transfer, self.stop = transfer, stop
 
-    def write(self, page: ImportedPage) -> WrittenPage:
-        """PageNotImportedError where it cannot be kept; OSError where the collection cannot be written to.
-
-        What an earlier attempt has left in its folder is replaced: no row may speak of it.
-        """
-        written = self._plan(page)
-        folder = DATA_FOLDER.root / written.folder
-        if folder.is_dir():
-            remove_tree(folder)
-        entries: dict[str, FileEntry] = {}
+    @cached_property
+    def _signer(self) -> Signer | None:
         try:
-            for output in page.outputs:
-                self._take_files(written, output, folder, entries)
+            return Signer(DATA_FOLDER.keys)
+        except KeyUnusableError as error:
+            log.warning("Not signed: %s action=not_signed", error)
+            return None
+
+    def write(self, written: WrittenPage) -> None:
+        """Bring the files of a page that was planned into its folder; other threads may write others meanwhile.
+
+        PageNotImportedError where it cannot be kept; OSError where the collection cannot be written to. What an earlier
+        attempt has left in its folder is replaced: no row may speak of it.
+        """
+        discard(written)
+        folder = str(DATA_FOLDER.root / written.folder)
+        made = set[str]()
+        try:
+            for output in written.page.outputs:
+                self._take_files(written, output, folder, made)
         except PageNotImportedError:
             discard(written)
             raise
-        if page.rows is None:
-            written.results += [(one, output_columns(folder / one.plugin) if one.files else {}) for one in page.outputs]
-            if entries:
-                self._keep_hashes(written, folder, entries)
-        written.entries = entries
-        written.files = len(entries)
-        written.size = sum(entry["size"] for entry in entries.values())
-        return written
+        if written.page.rows is None:
+            self._keep_hashes(written, folder)
+        written.files = len(written.entries)
+        written.size = sum(entry["size"] for entry in written.entries.values())
 
     def remove_sources(self, page: ImportedPage) -> None:
         """Delete what was imported from the source."""
-        folder = DATA_FOLDER.root / self._plan(page).folder
+        folder = DATA_FOLDER.root / self.plan(page).folder
         for output in page.outputs:
             for file in output.files:
                 self.stop()
                 remove_source(file.source, folder / output.plugin / file.name)
 
-    def _plan(self, page: ImportedPage) -> WrittenPage:
+    def plan(self, page: ImportedPage) -> WrittenPage:
+        """Where it will lie; PageNotImportedError where it cannot be kept."""
         try:
             parsed = parse_url(page.url)
         except BadUrl as error:
@@ -114,54 +119,76 @@ class PageWriter:
         folder = DATA_FOLDER.snapshot_place(username, page.captured_at.date(), path_domain_of(url), key)
         return WrittenPage(key, page, url, folder)
 
-    def _take_files(
-        self, written: WrittenPage, output: ImportedOutput, folder: Path, entries: dict[str, FileEntry]
-    ) -> None:
+    def _take_files(self, written: WrittenPage, output: ImportedOutput, folder: str, made: set[str]) -> None:
+        """``made``: folders that are there."""
+        taken = []
         for file in output.files:
             self.stop()
             name = f"{output.plugin}/{file.name}"
             try:
-                entries[name] = self._take_file(output.plugin, file, folder, is_own=written.page.rows is not None)
+                entry = self._take_file(output.plugin, file, folder, made, is_own=written.page.rows is not None)
             except SourceFileError as error:
                 written.left_out.append(NotImported(f"{written.url} {name}", str(error)))
+                continue
+            written.entries[name] = entry
+            taken.append((file.name, entry["size"]))
+        written.results.append((output, _columns_of(taken) if output.files else {}))
 
-    def _take_file(self, plugin: str, file: ImportedFile, folder: Path, *, is_own: bool) -> FileEntry:
+    def _take_file(self, plugin: str, file: ImportedFile, folder: str, made: set[str], *, is_own: bool) -> FileEntry:
         check_name(plugin, file.name, is_own=is_own)
-        target = folder / plugin / file.name
+        target = f"{folder}/{plugin}/{file.name}"
+        parent = target.rpartition("/")[0]
         try:
-            os.makedirs(target.parent, exist_ok=True)  # noqa: PTH103 - pathlib's takes twice the time
-            taken = take_file(file.source, target, self._transfer)
+            if parent not in made:
+                _make_folder(parent)
+                made.add(parent)
+            taken = take_file(str(file.source), target, self._transfer, self.stop)
         except (FileExistsError, NotADirectoryError):
             raise SourceFileError("Another file has this name.") from None
         if file.sha256 and taken.sha256 != file.sha256:
             raise PageNotImportedError(f"{plugin}/{file.name} is not the file that was exported: it was changed since.")
-        return {"sha256": taken.sha256, "size": taken.size, "mimetype": mimetype_of(target.name), "programs": []}
+        return {"sha256": taken.sha256, "size": taken.size, "mimetype": mimetype_of(target), "programs": []}
 
-    def _keep_hashes(self, written: WrittenPage, folder: Path, entries: dict[str, FileEntry]) -> None:
-        manifest = manifest_of(entries)
-        (folder / HASHES).mkdir()
-        (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
-        self._sign(written, folder)
+    def _keep_hashes(self, written: WrittenPage, folder: str) -> None:
+        """Write the hashes, and their signature where there is a key."""
+        if not written.entries:
+            return
+        manifest = manifest_of(written.entries)
+        data = (json.dumps(manifest) + "\n").encode()  # with an indent it takes ten times as long
+        signed = self._signer.files(data, written.key, written.url) if self._signer is not None else {}
+        _make_folder(f"{folder}/{HASHES}")
+        for name, content in ((MANIFEST, data), *signed.items()):
+            with open(f"{folder}/{name}", "xb") as file:  # noqa: PTH123 - pathlib takes twice the time
+                file.write(content)
         now = timezone.now()
         output = ImportedOutput(HASHES, Status.SUCCEEDED, summary="hashes.json", started_at=now, ended_at=now)
-        facts = {"root_hash": manifest["root_hash"], "files": len(entries)}
-        written.results.append((output, {**output_columns(folder / HASHES), "output_json": facts}))
-
-    @staticmethod
-    def _sign(written: WrittenPage, folder: Path) -> None:
-        try:
-            sign(folder, DATA_FOLDER.keys, written.key, written.url)
-        except KeyUnusableError as error:
-            log.warning("Not signed: %s action=not_signed snapshot=%s", error, written.key)
+        facts = {"root_hash": manifest["root_hash"], "files": len(written.entries)}
+        sizes = [(name.partition("/")[2], len(content)) for name, content in ((MANIFEST, data), *signed.items())]
+        written.results.append((output, {**_columns_of(sizes), "output_json": facts}))
 
 
-def compare(written: WrittenPage) -> None:
+def _make_folder(folder: str) -> None:
+    try:
+        os.mkdir(folder)  # noqa: PTH102 - pathlib takes twice the time
+    except OSError:
+        os.makedirs(folder, exist_ok=True)  # noqa: PTH103 - as above
+
+
+def _columns_of(files: Iterable[tuple[str, int]]) -> dict[str, Any]:
+    """The columns that tell of the files in a plugin's folder, by name and size: nobody reads the folder for them."""
+    listed = sorted(files, key=lambda file: "/" in file[0])
+    return columns_of(OutputFile(name, size, output_type_of(name)) for name, size in listed)
+
+
+def compare(written: WrittenPage, stop: Callable[[], None]) -> None:
     """Compare what lies in the collection with the hashes of what was read; PageNotImportedError if it differs."""
-    folder = DATA_FOLDER.root / written.folder
-    if not written.files:
-        return
-    manifest: JSON = {"files": {name: {"sha256": entry["sha256"]} for name, entry in written.entries.items()}}
-    finding = verify(folder, manifest, seconds=float("inf"))
+    folder, finding = str(DATA_FOLDER.root / written.folder), Finding()
+    for name, entry in written.entries.items():
+        found = hash_file(f"{folder}/{name}", stop)
+        if found is None:
+            finding.missing.append(name)
+        elif found.sha256 != entry["sha256"]:
+            finding.changed.append(name)
     if not finding.is_whole:
         raise PageNotImportedError(f"Its files are not those of the source. {' '.join(finding.problems)}")
 

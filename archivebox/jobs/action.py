@@ -56,6 +56,10 @@ class JobAction:
     def prepare(self, keys: Sequence[UUID]) -> None:
         """What takes long, outside of any transaction, on a thread of its own. It may be done twice."""
 
+    def prepared(self, keys: Sequence[UUID]) -> int:
+        """To how many of the first of these :meth:`write` can do it now; the others are a part of their own then."""
+        return len(keys)
+
     def write(self, keys: Sequence[UUID]) -> Failures:
         """What is done to rows, in the transaction by which the part is done."""
         there = list(self.among().filter(pk__in=keys).values_list("pk", flat=True))

@@ -9,7 +9,7 @@ from django.utils import timezone
 from archivebox.base_models.transactions import write_transaction
 from archivebox.jobs.action import Failures, JobAction
 from archivebox.jobs.begin import freeze
-from archivebox.jobs.job import Job, JobFailure, JobPart
+from archivebox.jobs.job import Job, JobFailure, JobPart, packed
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +46,32 @@ def freeze_part(known: Job, keys: Sequence[UUID]) -> Job | None:
 
 
 def write_part(known: Job, action: JobAction, part: NextPart) -> Job | None:
-    """Do it to a part, and note that it is done; None: the lease is lost. What is done already is not done again."""
+    """Do it to what is prepared of a part, and note that this is done; None: the lease is lost.
+
+    What is done already is not done again.
+    """
     with write_transaction():
         job = held(known)
-        if job is None or job.position != part.number:
+        if job is None or next_part(job) != part:
             return job
         action.job = job
-        failures = action.write(part.keys)
+        count = action.prepared(part.keys)
+        failures = action.write(part.keys[:count])
         note(job, failures)
-        job.position += 1
+        _shorten(job, part.keys[count:])
         job.failed += len(failures)
-        job.done += len(part.keys) - len(failures)
+        job.done += count - len(failures)
         job.attempts = 0
         _save(job, "position", "failed", "done", "attempts", "memory")
     return job
+
+
+def _shorten(job: Job, rest: Sequence[UUID]) -> None:
+    """Leave the ``rest`` of the part that was worked on for the next time; none: the next part comes then."""
+    if rest:
+        JobPart.objects.filter(job=job, number=job.position).update(keys_packed=packed(rest))
+    else:
+        job.position += 1
 
 
 def begin_anew(known: Job) -> Job | None:

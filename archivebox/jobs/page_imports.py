@@ -49,7 +49,7 @@ class ImportCounts:
 class ImportPages(JobAction):
     """Imports pages with their files; each key of a part stands for a page of the source."""
 
-    batch: ClassVar[int] = 20
+    batch: ClassVar[int] = 500
 
     def __init__(self, job: Job) -> None:
         super().__init__(job)
@@ -58,6 +58,8 @@ class ImportPages(JobAction):
         self._items: Iterator[ImportedPage | NotImported] = iter(())
         self._behind: str | None = None
         """The key of the page that ``_items`` has given last; None: it has to be made anew."""
+        self._is_over = False
+        """Whether the source has no more."""
         self._done = PageBatch()
         self._importing: PageImport | None = None
         self._length = 0
@@ -90,11 +92,15 @@ class ImportPages(JobAction):
         """Bring the files of a part into the collection."""
         self._index_former()
         self._importing = self._import()
-        items = self._next_items(None if self._is_last_part() else len(keys))
-        self._done = write_batch(items, self._importing, self._writer())
+        most = len(keys)
+        items = self._next_items(None if self._is_last_part() else most)
+        self._done = write_batch(items, self._importing, self._writer(), most)
         self._behind = self._done.last or self.job.memory["after"]
         left_out = [*self._done.failed, *self._done.left_out]
         self._length = LeftOutList(self.job.pk).append(self.job.memory["length"], left_out)
+
+    def prepared(self, keys: Sequence[UUID]) -> int:
+        return len(keys) if self._is_over else min(self._done.pages, len(keys))
 
     def write(self, keys: Sequence[UUID]) -> Failures:
         """The rows of the part, and how far it is."""
@@ -129,13 +135,14 @@ class ImportPages(JobAction):
         if self._behind is None or self._behind != after:
             assert self._reader is not None  # noqa: S101 - `begin_or_resume` comes first
             self._items = self._reader.pages(after)
-        self._behind = None
+        self._behind, self._is_over = None, False
         count = 0
         for item in self._items:
             yield item
-            count += isinstance(item, ImportedPage) or item.is_page
+            count += bool(item.key)
             if count == most:
                 return
+        self._is_over = True
 
     def _import(self) -> PageImport:
         memory, crawls = self.job.memory, [UUID(key) for key in self.job.memory["crawls"]]
@@ -170,6 +177,6 @@ class ImportPages(JobAction):
         writer, importing = self._writer(), self._import()
         for item in self._reader.pages():
             if isinstance(item, ImportedPage):
-                if importing.known([item.key]):
+                if importing.is_known(item):
                     writer.remove_sources(item)
                 item.done()

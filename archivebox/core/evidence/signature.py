@@ -59,28 +59,40 @@ def is_unsigned(folder: Path) -> bool:
     return (folder / MANIFEST).exists() and not (folder / STATEMENT).exists()
 
 
+class Signer:
+    """Signs hashes with the key in the folder ``keys``, which is read once; KeyUnusableError if it cannot be."""
+
+    def __init__(self, keys: Path) -> None:
+        from archivebox.lib import signatures  # cryptography costs 30 ms, which most commands and pages need not pay
+
+        try:
+            self._key = signatures.signing_key(keys)
+        except (OSError, ValueError) as error:
+            raise KeyUnusableError(f"{keys / signatures.SIGNING_KEY}: {error}") from error
+        self._public = signatures.public_pem(self._key)
+        self._known = {"algorithm": signatures.ALGORITHM, "key_id": signatures.key_id(self._public)}
+
+    def files(self, manifest: bytes, snapshot_id: UUID, url: str) -> dict[str, bytes]:
+        """Path in the snapshot's folder → content, in the order in which they are to be written."""
+        statement = Statement(
+            **self._known,
+            public_key=self._public,
+            file=Path(MANIFEST).name,
+            sha256=hashlib.sha256(manifest).hexdigest(),
+            snapshot=str(snapshot_id),
+            url=url,
+            signed_at=timezone.now().isoformat(timespec="seconds"),
+        )
+        data = (json.dumps(asdict(statement), ensure_ascii=False, indent=1) + "\n").encode()
+        return {PUBLIC_KEY: self._public.encode(), SIGNATURE: self._key.sign(data), STATEMENT: data}
+
+
 def sign(folder: Path, keys: Path, snapshot_id: UUID, url: str) -> None:
     """Sign the hashes in ``folder``, with the key in ``keys``; KeyUnusableError, OSError if it cannot be."""
-    from archivebox.lib import signatures  # cryptography costs 30 ms, which most commands and pages need not pay
-
-    try:
-        key = signatures.signing_key(keys)
-    except (OSError, ValueError) as error:
-        raise KeyUnusableError(f"{keys / signatures.SIGNING_KEY}: {error}") from error
-    public = signatures.public_pem(key)
+    signer = Signer(keys)
     mode = stat.S_IMODE((folder / MANIFEST).stat().st_mode)  # for those who may read the hashes
-    statement = Statement(
-        algorithm=signatures.ALGORITHM,
-        key_id=signatures.key_id(public),
-        public_key=public,
-        file=Path(MANIFEST).name,
-        sha256=hashlib.sha256(read_regular(folder / MANIFEST, MANIFEST_SIZE)).hexdigest(),
-        snapshot=str(snapshot_id),
-        url=url,
-        signed_at=timezone.now().isoformat(timespec="seconds"),
-    )
-    data = (json.dumps(asdict(statement), ensure_ascii=False, indent=1) + "\n").encode()
-    for name, content in ((PUBLIC_KEY, public), (SIGNATURE, key.sign(data)), (STATEMENT, data)):
+    manifest = read_regular(folder / MANIFEST, MANIFEST_SIZE)
+    for name, content in signer.files(manifest, snapshot_id, url).items():
         atomic_write(folder / name, content, mode)
 
 

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -81,6 +81,11 @@ def list_few_outputs(folder: Path, claim: Claim) -> Listing | None:
 def output_columns(folder: Path) -> dict[str, Any]:
     """``output_files``, ``output_size`` and ``output_mimetypes`` of what lies in a plugin's folder."""
     return list_outputs(folder, ALL).columns
+
+
+def columns_of(files: Iterable[OutputFile]) -> dict[str, Any]:
+    """The same of files that are known already, those of the folder itself first."""
+    return _listing(iter(files), ALL).columns
 
 
 def _listing(found: Iterator[OutputFile], claim: Claim) -> Listing:

@@ -137,10 +137,10 @@ class ArchivePages(InterruptibleReader):
         try:
             main = self._load(answer)
         except UnknownCodingError as error:
-            return NotImported(url, f"It is packed in a way that cannot be read here: {error}.", is_page=True)
+            return NotImported(url, f"It is packed in a way that cannot be read here: {error}.", listed.key)
         if main is None:
             reason = "Its content is not in the file: a record says only that it had not changed."
-            return NotImported(url, reason, is_page=True)
+            return NotImported(url, reason, listed.key)
         folder = self._scratch.page_folder()
         recording = PageRecording(folder / "warc", answer.date, self._kind)
         content_type = header_of(main.headers, "content-type")

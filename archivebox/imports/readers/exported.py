@@ -72,12 +72,10 @@ class ExportReader:
             is_behind = not after
             while line := lines.readline(MOST_LINE):
                 page = _object(line)
-                if page is None:
-                    yield NotImported("A line of the export", "It is damaged.")
-                    continue
                 if is_behind:
-                    yield self._read(archive, page)
-                is_behind = is_behind or page.get("id") == after
+                    damaged = NotImported("A line of the export", "It is damaged.")
+                    yield self._read(archive, page) if page is not None else damaged
+                is_behind = is_behind or (page is not None and page.get("id") == after)
 
     def _read(self, archive: ZipFile, page: dict[str, Any]) -> ImportedPage | NotImported:
         folder = self._scratch.page_folder()
@@ -86,7 +84,7 @@ class ExportReader:
             outputs, tags = tuple(self._unpack(archive, page, folder)), tuple(map(str, page["tags"][:MOST_NESTED]))
         except (*DAMAGES, PageNotImportedError) as error:
             self._scratch.remove(folder)
-            return NotImported(str(page.get("url")), str(error))
+            return NotImported(str(page.get("url")), str(error), str(page.get("id") or ""))
         return ImportedPage(
             str(rows.id), rows.snapshot["url"], time_of(rows.id), rows.snapshot["title"], tags,
             rows.snapshot["bookmarked_at"], outputs=outputs, done=partial(self._scratch.remove, folder), rows=rows,

@@ -185,4 +185,5 @@ def _named(key: str, items: Iterator[ImportedPage | NotImported]) -> Iterator[Im
         if isinstance(item, ImportedPage):
             yield replace(item, key=f"{key}\n{item.key}")
         else:
-            yield replace(item, item=item.item if key in item.item else f"{key}: {item.item}")
+            named = item.item if key in item.item else f"{key}: {item.item}"
+            yield replace(item, item=named, key=item.key and f"{key}\n{item.key}")

@@ -88,10 +88,10 @@ class MhtmlPage:
             parts = _parts(file, self._boundary)
             first = next(parts, None)
             if first is None:
-                return NotImported(self._path.name, "No part of it can be read.", is_page=True)
+                return NotImported(self._path.name, "No part of it can be read.", self._path.name)
             url = plain_url(str(self._header.get("Snapshot-Content-Location", "")) or first.location)
             if not url:
-                return NotImported(self._path.name, "It does not say of which page of the web it is.", is_page=True)
+                return NotImported(self._path.name, "It does not say of which page of the web it is.", self._path.name)
             rest = list(parts)
         names = _urls_of_names(url, rest)
         recording = PageRecording(folder / "warc", self._date(), _KIND)

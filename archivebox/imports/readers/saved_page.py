@@ -61,7 +61,7 @@ class SavedPages:
         content = self._documents.read(data, path.as_uri(), "text/html")
         url = self._url_of(path, data[:HEAD], content)
         if not url:
-            return NotImported(key, NO_URL, is_page=True)
+            return NotImported(key, NO_URL, key)
         date = datetime.fromtimestamp(path.stat().st_mtime, UTC)
         folder = self._scratch.page_folder()
         recording = PageRecording(folder / "warc", date, _KIND)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.crawl_control.retry import lacking_hooks
 from archivebox.core.evidence.verification import problems_of
 from archivebox.core.models import Snapshot
+from archivebox.imports.batch import SIZE_MOST
 from archivebox.imports.left_out import LeftOutList
 from archivebox.imports.models import ImportedSnapshot
 from archivebox.imports.page import NotReadableError
@@ -23,9 +25,11 @@ from archivebox.imports.readers import open_reader
 from archivebox.imports.transfer import Transfer
 from archivebox.jobs.begin import JobRefusedError
 from archivebox.jobs.begin_import import begin_import
-from archivebox.jobs.carrying_out import next_part
-from archivebox.jobs.models import Job, JobFailure
+from archivebox.jobs.carrying_out import next_part, write_part
+from archivebox.jobs.job import packed
+from archivebox.jobs.models import Job, JobFailure, JobPart
 from archivebox.jobs.page_imports import ImportPages
+from archivebox.lib.batches import batches
 from tests.carrying_out import carried_out, leased
 from tests.old_collection import FIRST, SECOND, make_old_collection
 from tests.unit.imports.archives import Said, write_warc
@@ -45,6 +49,25 @@ def digests(folder: Path) -> dict[str, str]:
 
 def imported(source: Path, transfer: Transfer = Transfer.COPY) -> Job:
     return carried_out(begin_import(source, open_reader(source).report(), system_user(), transfer=transfer))
+
+
+def split(job: Job, size: int) -> None:
+    """Have parts of so many pages."""
+    keys = [key for part in JobPart.objects.filter(job=job).order_by("number") for key in part.keys]
+    JobPart.objects.filter(job=job).delete()
+    for number, few in enumerate(batches(keys, size)):
+        JobPart.objects.create(job=job, number=number, keys_packed=packed(few))
+
+
+def carry_out_anew(job: Job) -> Job:
+    """One part, by a worker that knows nothing of those before it."""
+    action, part = ImportPages(job), next_part(job)
+    assert part is not None
+    action.begin_or_resume()
+    action.prepare(part.keys)
+    written = write_part(job, action, part)
+    assert written is not None
+    return written
 
 
 @pytest.mark.django_db(transaction=True)
@@ -200,3 +223,36 @@ def test_a_page_that_cannot_be_read_fails_with_its_reason_and_no_other(tmp_path:
     sentences = set(JobFailure.objects.filter(job=job).values_list("sentence", flat=True))
     assert len(sentences) == 20
     assert all("zstd" in one for one in sentences)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_unreadable_pages_are_not_counted_again_after_a_kill(tmp_path: Path) -> None:
+    answers = [
+        Said(f"http://a.example/{number}", b"<p>x", date=f"2024-05-06T07:08:{number:02}Z") for number in range(4)
+    ]
+    for number in (1, 2):
+        answers[number].headers["Content-Encoding"] = "zstd"  # type: ignore[index]  # a dictionary of its own
+    write_warc(tmp_path / "a.warc", answers)
+    job = leased(begin_import(tmp_path / "a.warc", open_reader(tmp_path / "a.warc").report(), system_user()))
+    split(job, 2)
+    done = carry_out_anew(carry_out_anew(job))
+    assert (done.done, done.failed, done.memory["counts"]["left_out"]) == (2, 2, 2)
+    assert [one.item for one in LeftOutList(job.pk).first(10)] == ["http://a.example/1", "http://a.example/2"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_part_ends_early_behind_a_large_file_and_goes_on_there(source: Path) -> None:
+    with closing(sqlite3.connect(source / "index.sqlite3")) as database:
+        rows = [(f"{number:032}", f"https://example.com/{number}", f"170000000{number}.0") for number in range(4)]
+        database.executemany("INSERT INTO core_snapshot VALUES (?, ?, ?, '', '2023-11-15 00:00:00', NULL)", rows)
+        database.commit()
+    os.truncate(source / "archive" / FIRST / "singlefile.html", SIZE_MOST + 1)  # a hole: no disk is needed
+    begun = leased(begin_import(source, open_reader(source).report(), system_user(), transfer=Transfer.LINK))
+    job = carry_out_anew(begun)
+    assert (job.position, job.done) == (0, 3)
+    assert Snapshot.objects.count() == ImportedSnapshot.objects.count() == 3
+    assert len(JobPart.objects.get(job=job).keys) == 3
+    job = carry_out_anew(job)
+    assert (job.position, job.done, job.failed) == (1, 6, 0)
+    assert Snapshot.objects.count() == 6
+    assert problems_of(Snapshot.objects.filter(imported_from__key=FIRST)) == {}

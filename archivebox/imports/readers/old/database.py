@@ -4,7 +4,6 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 
@@ -37,14 +36,15 @@ class OldDatabase:
             source = path.with_name(path.name + suffix)
             if source.is_file() and not source.is_symlink():
                 shutil.copyfile(source, copy.with_name(copy.name + suffix))
-        self._path = copy
-        with self._opened() as connection:
-            tables = connection.execute(
-                "SELECT t.name, c.name FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table'"
-            )
-            self._columns: dict[str, set[str]] = {}
-            for table, column in tables:
-                self._columns.setdefault(str(table), set()).add(str(column))
+        self._connection = sqlite3.connect(copy, check_same_thread=False)
+        self._connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        tables = self._connection.execute(
+            "SELECT t.name, c.name FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table'"
+        )
+        self._columns: dict[str, set[str]] = {}
+        for table, column in tables:
+            self._columns.setdefault(str(table), set()).add(str(column))
+        self._connection.row_factory = sqlite3.Row
         if not self._has("core_snapshot", "timestamp"):
             raise sqlite3.DatabaseError("It has no table of pages.")
 
@@ -115,12 +115,5 @@ class OldDatabase:
         return column in columns if column else bool(columns)
 
     def _rows(self, query: str, *values: object) -> Iterator[Row]:
-        with self._opened() as connection:
-            connection.row_factory = sqlite3.Row
-            for row in connection.execute(query, values):
-                yield dict(row)
-
-    def _opened(self) -> "closing[sqlite3.Connection]":
-        connection = sqlite3.connect(self._path)
-        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-        return closing(connection)
+        for row in self._connection.execute(query, values):
+            yield dict(row)
