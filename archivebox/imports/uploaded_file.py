@@ -18,6 +18,7 @@ PIECE = 8_000_000
 _NEW = 3_600
 """Seconds for which a file is left alone whoever needs it: its job is written after it."""
 _LONGEST_NAME = 100
+_KEY = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -85,9 +86,10 @@ def file_name(text: str) -> str:
 
 
 def uploaded_keys() -> list[UUID]:
-    """Of which jobs files are there."""
+    """Of which jobs files are there. Whatever else somebody put into that folder stays."""
     folder = DATA_FOLDER.uploads
-    return [UUID(one.name) for one in folder.iterdir()] if folder.is_dir() else []
+    names = [one.name for one in folder.iterdir()] if folder.is_dir() else []
+    return [UUID(name) for name in names if _KEY.fullmatch(name)]
 
 
 def is_new(key: UUID) -> bool:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -21,7 +20,7 @@ from archivebox.imports.uploaded_file import ImportUpload, uploaded_keys
 from archivebox.jobs.begin import JobRefusedError, Noting, in_silence
 from archivebox.jobs.begin_import import begin_import
 from archivebox.jobs.job import Job
-from archivebox.jobs.source_inspection import report_of
+from archivebox.jobs.source_inspection import report_of, source_path
 from archivebox.lib.quantities import size
 
 MOST_UPLOADS = 5
@@ -125,10 +124,10 @@ def start(job: Job, by: User, choices: ImportChoices, noting: Noting = in_silenc
     transfer = Transfer.COPY if upload else choices.transfer
     try:
         return begin_import(
-            Path(job.options["path"]), report, by, transfer=transfer, visibility=choices.visibility,
+            source_path(job), report, by, transfer=transfer, visibility=choices.visibility,
             pages_only=not choices.whole, noting=partial(_link, job, noting),
         )  # fmt: skip
-    except JobRefusedError as problem:
+    except (JobRefusedError, NotReadableError) as problem:
         raise JobRefusedError(str(problem).replace(job.options["path"], job.memory["name"])) from None
 
 

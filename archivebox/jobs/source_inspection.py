@@ -8,6 +8,7 @@ from archivebox.imports.belongings import CollectionReader
 from archivebox.imports.left_out import LeftOutList
 from archivebox.imports.page import InterruptibleReader, NotReadableError, Reader, SourceReport
 from archivebox.imports.readers import open_reader
+from archivebox.imports.server_path import checked_path
 from archivebox.jobs.action import DeferredError, JobAction, Options
 from archivebox.jobs.job import Job
 from archivebox.lib.jsonl import JSON
@@ -34,7 +35,7 @@ class InspectSource(JobAction):
         self._is_stopped = True
 
     def finish(self) -> None:
-        path = Path(self.job.options["path"])
+        path = source_path(self.job)
         if path.is_file() and path.stat().st_size < self.job.memory.get("size", 0):
             raise NotReadableError("The file has not arrived as a whole.")
         try:
@@ -53,6 +54,12 @@ class InspectSource(JobAction):
     def _stop(self) -> None:
         if self._is_stopped:
             raise DeferredError
+
+
+def source_path(job: Job) -> Path:
+    """Where its source lies; NotReadableError where a path that was named may not be named any more."""
+    path: str = job.options["path"]
+    return Path(path) if "upload" in job.memory else checked_path(path)
 
 
 def _remembered(reader: Reader, report: SourceReport) -> dict[str, JSON]:

@@ -29,7 +29,7 @@ from tests.carrying_out import carried_out
 from tests.old_collection import make_old_collection
 from tests.unit.imports.archives import Said, write_warc
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("collection")]
 
 
 def uploaded(path: Path, piece: int = 100, user: User | None = None) -> Job:
@@ -150,6 +150,7 @@ def test_files_that_nobody_needs_any_more_are_removed_after_days(warc: Path) -> 
     Job.objects.filter(pk__in=[old.pk, paused.pk]).update(modified_at=timezone.now() - LASTS - timedelta(hours=1))
     Job.objects.filter(pk=lost.pk).delete()
     jobs = (undecided, old, lost, paused)
+    (DATA_FOLDER.uploads / "lost+found").mkdir(exist_ok=True)
     remove_unneeded_uploads()
     assert all(upload_of(job).folder.is_dir() for job in jobs)  # all of them are new
     for job in jobs:
@@ -158,7 +159,6 @@ def test_files_that_nobody_needs_any_more_are_removed_after_days(warc: Path) -> 
     assert [upload_of(job).folder.is_dir() for job in jobs] == [True, False, False, True]
 
 
-@pytest.mark.usefixtures("collection")
 def test_one_account_has_so_many_files_waiting_and_none_too_large(warc: Path) -> None:
     for _ in range(inspecting.MOST_UPLOADS):
         inspecting.expect_upload(warc.name, 9, system_user())
@@ -170,6 +170,18 @@ def test_one_account_has_so_many_files_waiting_and_none_too_large(warc: Path) ->
         with pytest.raises(NotReadableError, match=words):
             inspecting.expect_upload(warc.name, length, other)
     assert len(list(DATA_FOLDER.uploads.iterdir())) == inspecting.MOST_UPLOADS
+
+
+def test_a_path_that_leads_into_the_collection_meanwhile_is_refused(tmp_path: Path) -> None:
+    source = make_old_collection(tmp_path / "old")
+    job = carried_out(inspecting.inspect_path(str(source), system_user()))
+    waiting = inspecting.inspect_path(str(source), system_user())
+    source.rename(tmp_path / "elsewhere")
+    source.symlink_to(DATA_FOLDER.root)
+    with pytest.raises(JobRefusedError, match="belongs to this collection"):
+        inspecting.start(job, system_user(), ImportChoices())
+    with pytest.raises(NotReadableError, match="belongs to this collection"):
+        carried_out(waiting)
 
 
 def test_a_path_that_became_a_link_is_not_imported(tmp_path: Path) -> None:
