@@ -39,6 +39,12 @@ def is_linked_name(name: str) -> bool:
     return _LINKED.fullmatch(name) is not None
 
 
+def linked_digest(name: str) -> str:
+    """The digest in the name of a page's file; empty for other names."""
+    found = _LINKED.fullmatch(name)
+    return found[1] if found else ""
+
+
 def may_be_linked(path: str) -> bool:
     """Whether a file of the collection may have other names: it is in a store, or a page's link to that."""
     return is_linked_name(path.rpartition("/")[2]) or _STORED.search(path) is not None
@@ -68,5 +74,5 @@ def remove_unused(stored: Path) -> int:
 
 def _linked_digests(folder: Path) -> list[str]:
     with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
-        return [found[1] for entry in entries if (found := _LINKED.fullmatch(entry.name))]
+        return [digest for entry in entries if (digest := linked_digest(entry.name))]
     return []

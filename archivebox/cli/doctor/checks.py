@@ -25,6 +25,7 @@ from archivebox.contract.binaries import BinaryRequest, merge
 from archivebox.contract.lint import lint
 from archivebox.hooks import learned_as_finite, lib_dir, needed_programs, plugins
 from archivebox.machine.models import Binary, Machine, Process
+from archivebox.storage.sharing_upkeep import hard_link_problem
 
 State = Literal["ok", "warning", "error"]
 
@@ -53,6 +54,7 @@ def all_checks(settings: Resolved, parent: Process | None, problem: str = "") ->
     yield _disk(settings)
     if parent is not None:
         yield _backup()
+        yield _hard_links()
     yield from _settings(settings)
     yield from _plugins()
     yield from _programs(settings, known=parent is not None)
@@ -145,6 +147,17 @@ def _backup() -> Check:
     if last.age > OLD_BACKUP:
         return Check("backup", "warning", f"The last is of {last.sentence}.", f"archivebox backup {last.destination}")
     return Check("backup", "ok", f"The last is of {last.sentence}.")
+
+
+def _hard_links() -> Check:
+    problem = hard_link_problem(DATA_FOLDER.users)
+    if problem:
+        return Check(
+            "hard links", "warning",
+            f"None can be made in {DATA_FOLDER.users} ({problem}): each page stores what it has in common with others.",
+            "Use a disk with hard links (not SMB, FAT or exFAT), then `archivebox storage dedupe`.",
+        )  # fmt: skip
+    return Check("hard links", "ok", "Pages of one owner share the bodies that they have in common.")
 
 
 def _settings(settings: Resolved) -> Iterator[Check]:
