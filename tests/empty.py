@@ -1,6 +1,6 @@
 """Owns the empty collection that others begin with: migrated once a test process, because that takes 2 s of CPU.
 
-It can be made to reject every change of a status that no table allows, as that of tests in this process does.
+Its database rejects every change of a status that no table allows, as that of tests in this process does.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ import django
 django.setup()
 from archivebox.config.collection import open_collection
 open_collection(create=True)
-"""
-HOLD = """
 from tests import status_triggers
 status_triggers.install()
 """
@@ -32,12 +30,9 @@ PAGES, COMMANDS = "archivebox.web.settings", "archivebox.config.settings"
 """Each has a stamp of its own; pages have all tables of commands, and more."""
 
 
-def make_empty(folder: Path, *, held: bool = False) -> None:
-    """Have an empty collection in ``folder``, with a database of its own.
-
-    ``held``: it rejects every change of a status that no table allows, also one by which a test arranges something.
-    """
-    first = _migrated(os.environ.get("DATABASE_URL", ""), held)
+def make_empty(folder: Path) -> None:
+    """Have an empty collection in ``folder``, with a database of its own."""
+    first = _migrated(os.environ.get("DATABASE_URL", ""))
     shutil.copytree(first, folder, dirs_exist_ok=True)
     copy_database(first, folder)
     for stamp in (folder / "run").glob("schema.*"):
@@ -45,12 +40,12 @@ def make_empty(folder: Path, *, held: bool = False) -> None:
 
 
 @cache
-def _migrated(_server: str, held: bool) -> Path:
+def _migrated(_server: str) -> Path:
     """The one that is copied; one for each database server, of which a test may have its own."""
     folder = Path(tempfile.mkdtemp(prefix="archivebox-empty-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     env = {**os.environ, "DATA_DIR": str(folder), "DJANGO_SETTINGS_MODULE": PAGES, "SECRET_KEY": "of no server"}
-    subprocess.run([sys.executable, "-c", MAKE + HOLD * held], cwd=CHECKOUT, env=env | database_of(folder), check=True)
+    subprocess.run([sys.executable, "-c", MAKE], cwd=CHECKOUT, env=env | database_of(folder), check=True)
     shutil.copy(folder / "run" / f"schema.{PAGES}", folder / "run" / f"schema.{COMMANDS}")
     return folder
 

@@ -14,6 +14,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from tests.acceptance.archive.conftest import PATIENCE, Home
 from tests.site.serve import Site
+from tests.status_triggers import PAUSE
 
 pytestmark = pytest.mark.browser
 
@@ -150,7 +151,8 @@ def test_a_screenshot_of_a_sealed_page_is_taken_again_of_the_page_and_not_of_not
     picture = home.snapshots()[url] / "screenshot" / "screenshot.png"
     picture.unlink()
     statement = "UPDATE core_archiveresult SET status = 'failed', reason = 'timeout' WHERE plugin = 'screenshot'"
-    home.rows(statement)
+    for line in (f"INSERT INTO {PAUSE} VALUES (1)", statement, f"DELETE FROM {PAUSE}"):
+        home.rows(line)
     code, _ = home.type("update", "--all")
     assert code == 0
     assert dominant_colour(picture) == COLOUR

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
+from tests import status_triggers
 from tests.acceptance.cli.conftest import Typed, environment, typist
 from tests.empty import make_empty
 
@@ -100,7 +101,9 @@ Run = Callable[..., Typed]
 def run(home: Path, tmp_path: Path) -> Run:
     """Runs a command with stdin of a kind; beforehand the results of both pages have failed."""
     with sqlite3.connect(home / "data" / "index.sqlite3") as database:
+        database.execute(f"INSERT INTO {status_triggers.PAUSE} VALUES (1)")
         database.execute("UPDATE core_archiveresult SET status = 'failed', reason = 'timeout', retry_at = NULL")
+        database.execute(f"DELETE FROM {status_triggers.PAUSE}")
 
     def run_(kind: Kind, data: bytes, *words: str) -> Typed:
         command = [sys.executable, "-m", "archivebox", *words]

@@ -27,8 +27,9 @@ from django.contrib.auth.models import User
 from archivebox.core.intake.add_urls import create_crawl
 from archivebox.core.intake.request import CrawlRequest, Seed
 from archivebox.core.models import Snapshot
+from tests.status_triggers import arrange
 crawl = create_crawl([Seed(sys.argv[1])], CrawlRequest(hold=True), created_by=User.objects.get(username="eve"))
-Snapshot.objects.filter(crawl=crawl).update(status="sealed", retry_at=None)
+arrange(Snapshot.objects.filter(crawl=crawl), status="sealed", retry_at=None)
 one = Snapshot.objects.get(crawl=crawl)
 print(one.pk, one.path)
 """

@@ -93,7 +93,7 @@ class Collection:
         self.root = self.base / "data"
         self.home = self.base / "home"
         if self.is_made:
-            make_empty(self.root, held=True)
+            make_empty(self.root)
         (self.root / "plugins").mkdir(parents=True, exist_ok=True)
         self.home.mkdir()
 
