@@ -17,11 +17,16 @@ from tests.suite.postgres import Cluster, cluster
 pytestmark = [pytest.mark.skipif("postgresql" in missing(), reason="needs PostgreSQL's programs"), pytest.mark.once]
 
 
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+@pytest.fixture(scope="module")
+def made() -> Iterator[Cluster]:
     with cluster() as made:
-        monkeypatch.setenv("DATABASE_URL", made.url)
         yield made
+
+
+@pytest.fixture
+def server(made: Cluster, monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    monkeypatch.setenv("DATABASE_URL", made.url)
+    return made
 
 
 @pytest.fixture
