@@ -180,8 +180,8 @@ def go_on(crawl: str) -> bool:
 
 
 def drain(seconds: int | None) -> None:
-    """Drain the only machine there is, within so many seconds; None: let it work again."""
-    machine = Machine.objects.get()
+    """Drain this machine, within so many seconds; None: let it work again."""
+    machine = Machine.current()
     if seconds is None:
         machine.resume()
     else:

@@ -1,4 +1,4 @@
-"""A machine without work is woken by work that another one has for it, also after a restart of their database."""
+"""Two machines with one database: each is woken by work of the other, and takes over what a dead one had begun."""
 
 from __future__ import annotations
 
@@ -93,3 +93,21 @@ def test_pages_that_were_added_here_are_archived_elsewhere(here: Collection, els
     elsewhere.wait_sealed()
     assert len(elsewhere.ledger) == 2
     elsewhere.leave()
+
+
+def test_what_a_dead_machine_had_begun_is_finished_by_another(here: Collection, elsewhere: Collection) -> None:
+    """Its crawl waits for it until it is known to be gone: then, or when it is drained."""
+    waits = 'echo "$0" >> "$DATA_DIR/ledger"\nuntil [ -e "$DATA_DIR/go" ]; do sleep 0.05; done\n'
+    for each in (here, elsewhere):
+        each.settings["ARCHIVEBOX_LEASE_SECONDS"] = "6"
+        each.plugin("waits", {"on_Snapshot__10_waits.sh": waits})
+    (elsewhere.root / "go").touch()
+    here.add()
+    here.watch()
+    here.wait("its hook", lambda: here.ledger)
+    here.kill()
+    elsewhere.watch()
+    elsewhere.wait("the page", lambda: elsewhere.rows("Snapshot", "pk", status="sealed"))
+    assert len(elsewhere.ledger) == 1
+    here.actor.ask("drain", seconds=0)
+    elsewhere.wait_sealed()
