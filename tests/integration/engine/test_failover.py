@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.engine.driver import FINAL, PATIENCE, REPOSITORY, Collection, collection, identity_of
+from tests.integration.engine.test_sessions import LEDGER, browser
 from tests.suite.packages import missing
 from tests.suite.postgres import Cluster, cluster
 
@@ -18,6 +19,7 @@ pytestmark = [pytest.mark.skipif("postgresql" in missing(), reason="needs Postgr
 PAGES = 24
 STEPS = (1, 2, 3)
 NOTE = 'sleep 0.3\necho "${SNAP_DIR##*/} $(basename $0)" >> "$DATA_DIR/ledger"\necho kept > kept\n'
+UNTIL = 'until [ -e "$DATA_DIR/may-{}" ]; do sleep 0.05; done\n'
 BROWSER = 'trap "exit 0" TERM\necho \'{"type":"Ready"}\'\nwhile :; do sleep 0.1; done\n'
 
 
@@ -117,3 +119,23 @@ def test_a_hook_that_ran_as_its_lease_was_lost_runs_again(server: Cluster, on_it
     on_it.leave()
     results = on_it.rows("ArchiveResult", "hook_name", "status", "reason", plugin="waits")
     assert {(row["status"], row["reason"]) for row in results} == {("noresults", "")}
+
+
+def test_a_tab_that_a_lost_run_has_navigated_is_opened_anew(server: Cluster, on_it: Collection) -> None:
+    """Else its recording would have two loads of the page, and perhaps the end of neither."""
+    browser(on_it, LEDGER + UNTIL.format("shoots") + "note shoots\n")
+    on_it.plugin("gate", {"on_Snapshot__25_gate.sh": LEDGER + "note waits\n" + UNTIL.format("navigates")})
+    on_it.add()
+    on_it.watch()
+    on_it.wait("an open tab", lambda: on_it.processes(hook_name="on_Snapshot__25_gate.sh", status="running"))
+    server.back_up()
+    (on_it.root / "may-navigates").touch()
+    on_it.wait("a navigation that will be lost", lambda: on_it.processes(hook_name="on_Snapshot__51_shot.sh"))
+    for row in on_it.processes(worker_type="worker", status="running"):
+        identity_of(row).signal(signal.SIGKILL)
+    fail_over(server, on_it)
+    (on_it.root / "may-shoots").touch()
+    on_it.wait_sealed()
+    on_it.leave()
+    said = [line for line in on_it.ledger if line in {"tab-opens", "navigates", "shoots"}]
+    assert said[-3:] == ["tab-opens", "navigates", "shoots"]

@@ -44,6 +44,8 @@ class SnapshotExecutor(LeasedItem):
         self.steps.runs.ended_before = loaded.ended_before
         self._is_unjudged = True
         self.page.mark_lost_if_incomplete()
+        if loaded.unrecorded and loaded.running:
+            self.page.mark_lost()  # runs of which nothing is known may have used the tab, or navigated it
 
     def _resume(self, row: Process, item: Planned) -> None:
         """Go on with a hook that an earlier worker started, or judge it by what it left."""

@@ -33,6 +33,15 @@ def sizes_on_record(snapshot_id: UUID) -> dict[str, dict[str, int]]:
     }
 
 
+def runs_in(folder: Path) -> set[str]:
+    """Process ids of the runs that have files of their own here; those that are packed not among them."""
+    try:
+        names = os.listdir(folder)  # noqa: PTH208 - asked for every page, most of which have none
+    except OSError:  # none has been here, or whoever starts the next one finds what is wrong
+        return set()
+    return {run[-ID:] for run, suffix in map(_parts, names) if suffix}
+
+
 def pack(folder: Path, on_record: Mapping[str, Mapping[str, int]]) -> None:
     """Remove what says nothing, and put what is small of the runs on record into one file, a line a run.
 

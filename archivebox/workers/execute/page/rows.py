@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
@@ -20,13 +21,17 @@ from archivebox.contract.records import Record
 from archivebox.core.archiveresult import FIRST_BACK_OFF, ArchiveResult, earliest_retry
 from archivebox.core.intake.add_urls import add_found_urls
 from archivebox.core.snapshot import Snapshot
+from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.core.versions.unchanged_text import retire_unchanged
 from archivebox.hooks import Call, discover_hooks, process_hook_records
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.process import Process
+from archivebox.storage.layout import HOOK_RUNS, hook_file
 from archivebox.storage.shared_bodies import store_of
+from archivebox.workers.execute.page.packed_runs import runs_in
 from archivebox.workers.execute.steps.schedule import Planned
 from archivebox.workers.queue.lease import Lease
+from archivebox.workers.queue.orphans import end_unrecorded
 from archivebox.workers.queue.quarantine import quarantine
 
 log = logging.getLogger(__name__)
@@ -56,14 +61,18 @@ class Loaded:
         self.leftovers: list[Process] = []
         self.ended_before: set[str] = set()
         """Marks of hooks that ended under a worker that died: what they left behind was not ended."""
+        self.unrecorded: set[str] = set()
+        """Marks of runs that left files here and of which there is no row: a failover has lost them."""
         self.planned = self._plan()
         self.step = self._first_step()
 
     def _plan(self) -> list[Planned]:
         results = {(row[1], row[2]): Known(*row) for row in _results_of(self.snapshot.pk)}
         hooks: Sequence[Process] = ()
-        if self.snapshot.fence > 1:  # somebody held it before
+        runs = runs_in(self.snapshot.path / HOOK_RUNS)
+        if runs or self.snapshot.fence > 1:  # somebody held it before
             hooks = list(self.snapshot.process_set.of_type(Process.TypeChoices.HOOK).order_by("id"))
+        self.unrecorded = runs - {str(row.pk) for row in hooks}
         latest = {row.archiveresult_id: row for row in hooks}
         planned = []
         for hook in discover_hooks("Snapshot"):
@@ -105,10 +114,18 @@ class Loaded:
                 row.update(retry_at=None)
 
     def _resume(self, item: Planned, row: Process | None) -> None:
-        if row is None:
-            item.status = "queued"
-        else:
+        """Have a run judged; one that has ended without a row or a log runs again: nothing tells what it came to."""
+        if row is not None and (row.is_running or self._has_log(row)):
             self.running.append((row, item))
+        elif item.status not in ArchiveResultMachine.FINAL:
+            item.status = "queued"
+
+    def _has_log(self, row: Process) -> bool:
+        """A seal packs the logs that are on record; where a failover lost that record, the row is older than its log.
+
+        A run has its log, empty or not, from its start on.
+        """
+        return Path(hook_file(self.snapshot.path, row.hook_name, row.pk, "stdout.log")).exists()
 
     def _first_step(self) -> int:
         """The step of the earliest unfinished hook: after a start, a takeover and a reopening alike."""
@@ -142,7 +159,10 @@ def load(snapshot_id: UUID, owner: UUID) -> Loaded | None:
             snapshot.transition("start")
         if snapshot.finishing:  # a worker died with it: what it has to do again may need the browser
             Snapshot.objects.filter(pk=snapshot_id, owner=owner).update(finishing=False)
-    return Loaded(snapshot, is_retry=is_retry)
+    loaded = Loaded(snapshot, is_retry=is_retry)
+    if loaded.unrecorded:  # what still runs of them would write into the files of the next runs
+        end_unrecorded(loaded.unrecorded)
+    return loaded
 
 
 def call_of(snapshot: Snapshot) -> Call:

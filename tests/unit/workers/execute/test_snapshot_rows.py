@@ -3,16 +3,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 
 import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
+from archivebox.base_models.rows import new_id
 from archivebox.core.models import ArchiveResult, Snapshot
+from archivebox.machine.models import Process
+from archivebox.storage.layout import HOOK_RUNS, DataFolder, hook_file
 from archivebox.workers.execute.page import rows as snapshot_rows
 from archivebox.workers.execute.page.rows import Loaded, load
 from tests.factories import leased, row, snapshot
 from tests.status_triggers import arrange
+from tests.unit.workers.queue.test_reclaim import sleeper
 
 pytestmark = [pytest.mark.usefixtures("collection"), pytest.mark.database]
 WAITS = {"title": -1, "dom": 25, "pdf": 50}
@@ -54,6 +59,54 @@ def test_a_page_is_opened_again_once_for_all_that_have_waited_half_their_time() 
 
     assert wanted(Loaded(page, is_retry=True)) == {"title", "dom"}
     assert wanted(Loaded(page, is_retry=False)) == {"title"}
+
+
+def test_a_run_whose_log_was_packed_before_a_failover_runs_again() -> None:
+    """Its row came back from before the seal: without its log it would count as one that found nothing."""
+    worker = row(process_type="worker", status="running")
+    page = leased(snapshot(), worker)
+    assert load(page.pk, worker.pk)
+    page.fence = 2  # somebody held it before
+    arrange(page.archiveresult_set.all(), status="noresults", retry_at=None)
+    runs = {plugin: ended_run(page, plugin) for plugin in ("title", "dom")}
+    Path(hook_file(page.path, runs["title"].hook_name, runs["title"].pk, "stdout.log")).touch()
+
+    loaded = Loaded(page, is_retry=False)
+
+    assert wanted(loaded) == {"dom"}
+    assert [run for run, _ in loaded.running] == [runs["title"]]
+
+
+def test_a_run_that_no_row_names_is_ended_before_the_page_goes_on(collection: DataFolder) -> None:
+    """A failover has lost its row: it would write on into files of the next run."""
+    worker = row(process_type="worker", status="running")
+    page = leased(snapshot(), worker)
+    (page.path / HOOK_RUNS).mkdir(parents=True)
+    lost = new_id()
+    Path(hook_file(page.path, "on_Snapshot__24_recorder.daemon.bg.py", lost, "pid")).touch()
+    with sleeper(collection, lost) as left:
+        loaded = load(page.pk, worker.pk)
+        assert left.is_zombie() or not left.is_alive()
+    assert loaded is not None
+    assert loaded.unrecorded == {str(lost)}
+
+
+def ended_run(page: Snapshot, plugin: str) -> Process:
+    """The row of a hook that has ended, which its result does not know of yet."""
+    result = page.archiveresult_set.get(plugin=plugin)
+    arrange(page.archiveresult_set.filter(pk=result.pk), status="started")
+    folder = page.path / plugin
+    folder.mkdir(parents=True)
+    (page.path / HOOK_RUNS).mkdir(exist_ok=True)
+    return row(
+        process_type="hook",
+        status="exited",
+        exit_code=0,
+        hook_name=result.hook_name,
+        snapshot_id=page.pk,
+        archiveresult_id=result.pk,
+        pwd=str(folder),
+    )
 
 
 def wanted(loaded: Loaded) -> set[str]:
