@@ -175,7 +175,7 @@ def test_a_folder_of_archives_is_read_file_by_file(saved: Path) -> None:
     assert reader
     assert reader.report().pages == len(pages)
     for number, page in enumerate(pages):
-        assert [one.key for one in reader.pages(page.key)] == [one.key for one in pages[number + 1 :]]  # type: ignore[union-attr]
+        assert [one.key for one in reader.pages(page.key)] == [one.key for one in pages[number + 1 :]]
 
 
 def test_a_folder_without_pages_is_left_to_others(tmp_path: Path) -> None:

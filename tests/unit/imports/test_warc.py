@@ -226,8 +226,8 @@ def test_reading_goes_on_behind_a_page_and_leaves_nothing() -> None:
     reader = open_warc(FILES / "wget.warc.gz")
     assert reader
     first, second = reader.pages()
-    [again] = reader.pages(first.key)  # type: ignore[union-attr]
-    assert again.key == second.key  # type: ignore[union-attr]
+    [again] = reader.pages(first.key)
+    assert again.key == second.key
     source = again.outputs[0].files[0].source  # type: ignore[union-attr]
     assert source.exists()
     again.done()  # type: ignore[union-attr]
