@@ -94,6 +94,16 @@ def test_pages_come_with_dates_tags_results_and_files(source: Path) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
+def test_a_page_without_a_text_gets_that_of_the_html_saved(source: Path) -> None:
+    (source / "archive" / FIRST / "htmltotext.txt").unlink()
+    imported(source)
+    page = Snapshot.objects.get(imported_from__key=FIRST)
+    assert page.archiveresult_set.get(plugin="htmltotext").status == "succeeded"
+    assert "quince" in (page.path / "htmltotext/htmltotext.txt").read_text()
+    assert not list(DATA_FOLDER.imports.glob("reading-*/page-*"))
+
+
+@pytest.mark.django_db(transaction=True)
 def test_a_page_captured_again_is_another_version_of_one_url(source: Path) -> None:
     imported(source)
     assert Snapshot.objects.filter(url="https://example.com/", status="sealed").count() == 2

@@ -3,7 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from archivebox.config.origin import origin_of
@@ -13,6 +13,7 @@ from archivebox.imports.readers.old.belongings import CONF, belongings_of
 from archivebox.imports.readers.old.database import OldDatabase
 from archivebox.imports.readers.old.moments import of_timestamp
 from archivebox.imports.readers.old.page_folder import PageFolder, headers_of, is_plain_folder
+from archivebox.imports.readers.old.page_text import PageTexts
 from archivebox.imports.readers.old.record import OldPage, OldResult, page_of_index
 from archivebox.lib.files import iter_outputs, read_regular
 
@@ -110,11 +111,18 @@ class OldCollection:
             yield NotImported(page.url, "It has no date.")
             return
         status, mime_type = headers_of(self._root / below) if below else (0, "")
+        outputs, made = tuple(folder.outputs(results)), self._texts.scratch.page_folder()
+        if not any(one.plugin == "htmltotext" for one in outputs):
+            outputs += self._texts.read(folder, page.own_url, made)
         yield ImportedPage(
             key=page.timestamp, url=page.own_url, captured_at=captured_at, title=page.title, tags=page.tags,
             bookmarked_at=page.bookmarked_at, http_status=status, mime_type=mime_type,
-            outputs=tuple(folder.outputs(results)),
+            outputs=outputs, done=partial(self._texts.scratch.remove, made),
         )  # fmt: skip
+
+    @cached_property
+    def _texts(self) -> PageTexts:
+        return PageTexts()
 
     def _results_of_index(self, page: OldPage) -> tuple[OldResult, ...]:
         """Up to 0.5 the folder of a page alone said what its extractors did."""
