@@ -24,10 +24,9 @@ from archivebox.plugins.base import (
     try_again,
     write_atomically,
 )
-from archivebox.plugins.base.packing import BodySharing, pack
+from archivebox.plugins.base.packing import BodySharing, is_linked_name, pack
 from archivebox.plugins.base.responses import CDXJ, Archive, recording_folder
 from archivebox.plugins.base.warc_file import WarcWriter, moment
-from archivebox.storage.shared_bodies import is_linked_name
 
 OUTPUTS = "outputs.warc.gz"
 PAGES = "pages.jsonl"

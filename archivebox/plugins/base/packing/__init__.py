@@ -8,6 +8,7 @@ import re
 import zlib
 
 from archivebox.plugins.base.warc_file import COPY_SIZE, WarcRecord, read_records, render_header
+from archivebox.storage.shared_bodies import is_linked_name
 
 from . import cdxj
 from .sharing import SHARED_MIN, BodySharing
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from .sharing import SharedBody
 
-__all__ = ["BodySharing", "pack"]
+__all__ = ["BodySharing", "is_linked_name", "pack"]
 
 GZIP = 16 + zlib.MAX_WBITS  # zlib manual, deflateInit2
 LEVEL = 6
