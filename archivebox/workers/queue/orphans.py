@@ -27,8 +27,12 @@ def marks_of_orphans(orchestrator: int) -> set[str]:
 
 
 def end_unrecorded(marks: set[str]) -> int:
-    """End the processes whose marks neither a log of starts nor a row knows; returns how many marks that were."""
-    unknown = marks and marks - _logged() - _on_record(marks)
+    """End the processes whose marks neither a log of starts nor a row knows; returns how many marks they bore.
+
+    Marks that no living process bears do not count: the rows of old runs may have been deleted since.
+    """
+    living = marks and marks & set(processes.marked(DATA_FOLDER.root).values())
+    unknown = living and living - _logged() - _on_record(living)
     if unknown:
         gone = end_marked(unknown)
         log.warning("Ended processes without a row action=unrecorded_ended hooks=%d gone=%s", len(unknown), gone)

@@ -70,3 +70,8 @@ def test_a_mark_that_is_no_key_of_a_row_is_unknown(collection: DataFolder) -> No
     with sleeper(collection, "whatever") as identity:
         assert end_unrecorded({"whatever"}) == 1
         assert identity.is_zombie() or not identity.is_alive()
+
+
+def test_what_has_ended_is_not_counted_as_ended_now() -> None:
+    """As of an old page, the rows of whose runs have been deleted."""
+    assert end_unrecorded({str(new_id())}) == 0
