@@ -12,6 +12,7 @@ from archivebox.hooks.calls import (
     lib_dir,
     prepare_hook,
     script_environment,
+    snapshot_folders,
 )
 from archivebox.hooks.records import process_hook_records, refusal_of
 from archivebox.hooks.registry import (
@@ -64,4 +65,5 @@ __all__ = [
     "resolve_settings",
     "run_hook",
     "script_environment",
+    "snapshot_folders",
 ]

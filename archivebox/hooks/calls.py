@@ -18,6 +18,7 @@ from archivebox.contract.hook import Hook
 from archivebox.contract.presentation import RECORDING, ranked
 from archivebox.hooks.registry import needed_programs, path_of_program, place_set_for, plugins, setting_of_program
 from archivebox.lib.processes import MARK
+from archivebox.storage.shared_bodies import store_of
 
 APPLICATION = Path(__file__).parent.parent.parent
 """Where our own processes find the application; an installed one has its libraries there, too."""
@@ -39,6 +40,11 @@ NO_EXCEPTION = "<-loopback>"
 """Names no host. Chromium goes past its proxy to every loopback port unless it is told so."""
 INSTALLER_PREFIXES = ("PIP_", "UV_", "NPM_CONFIG_", "npm_config_", "HOMEBREW_")
 """What package clients need besides: certificates, proxies and their own settings."""
+
+
+def snapshot_folders(snapshot_dir: Path) -> dict[str, str]:
+    """The folders that hooks of a Snapshot know besides those of its crawl, by the names of their variables."""
+    return {"SNAP_DIR": str(snapshot_dir), "SHARED_BODIES_DIR": str(store_of(snapshot_dir) or "")}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,11 @@ from pathlib import Path
 from archivebox.contract import discovery
 from archivebox.contract.hook import Hook
 from archivebox.contract.hooknames import parse_hook_name
-from archivebox.hooks.calls import HOOK_PATH, Call, Proxy, prepare_hook
+from archivebox.hooks.calls import HOOK_PATH, Call, Proxy, prepare_hook, snapshot_folders
 from archivebox.hooks.registry import crawl_layers, plugins, resolve_settings
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
-from archivebox.storage.shared_bodies import store_of
 
 
 def run_hook(
@@ -57,9 +56,7 @@ def run_hook(
 
 def _folders(ids: Mapping[str, str], object_dir: Path, crawl_dir: Path | None) -> dict[str, str]:
     """The folders of the object that a hook is run for, by the names that hooks know them under."""
-    snapshot = {}
-    if "snapshot_id" in ids:
-        snapshot = {"SNAP_DIR": str(object_dir), "SHARED_BODIES_DIR": str(store_of(object_dir) or "")}
+    snapshot = snapshot_folders(object_dir) if "snapshot_id" in ids else {}
     crawl = crawl_dir or (object_dir if "crawl_id" in ids and not snapshot else None)
     return snapshot | ({"CRAWL_DIR": str(crawl), "CRAWL_OUTPUT_DIR": str(crawl)} if crawl else {})
 

@@ -36,7 +36,7 @@ def linked_name(digest: str) -> str:
 
 
 def is_linked_name(name: str) -> bool:
-    return _LINKED.fullmatch(name) is not None
+    return bool(linked_digest(name))
 
 
 def linked_digest(name: str) -> str:

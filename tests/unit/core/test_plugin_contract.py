@@ -26,6 +26,7 @@ from archivebox.hooks import (
     plugins,
     prepare_hook,
     resolve_settings,
+    snapshot_folders,
 )
 from archivebox.lib.processes import MARK
 from archivebox.plugins import base
@@ -77,7 +78,7 @@ def test_every_reason_and_status_of_the_table_of_outcomes_exists() -> None:
 def test_every_name_of_the_environment_is_there_and_no_other() -> None:
     documented = words([row[0] for row in table("name")])
     (hook,) = [hook for hook in discover_hooks("Snapshot") if hook.file_name.endswith("_dom.py")]
-    folders = {"SNAP_DIR": "s", "SHARED_BODIES_DIR": "b", "CRAWL_DIR": "c", "CRAWL_OUTPUT_DIR": "c"}
+    folders = snapshot_folders(source.ROOT) | {"CRAWL_DIR": "c", "CRAWL_OUTPUT_DIR": "c"}
     settings = resolve_settings([])
     given = prepare_hook(hook, Call(source.ROOT, {}, {}, folders, settings, {})).env
     own = set(settings.for_plugin("dom")) - set(SHARED_SETTINGS)

@@ -23,11 +23,10 @@ from archivebox.core.intake.add_urls import add_found_urls
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.core.versions.unchanged_text import retire_unchanged
-from archivebox.hooks import Call, discover_hooks, process_hook_records
+from archivebox.hooks import Call, discover_hooks, process_hook_records, snapshot_folders
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.process import Process
 from archivebox.storage.layout import HOOK_RUNS, hook_file
-from archivebox.storage.shared_bodies import store_of
 from archivebox.workers.execute.page.packed_runs import runs_in
 from archivebox.workers.execute.steps.schedule import Planned
 from archivebox.workers.queue.lease import Lease
@@ -178,12 +177,7 @@ def call_of(snapshot: Snapshot) -> Call:
             "depth": str(snapshot.depth),
         },
         context=ids,
-        folders={
-            "SNAP_DIR": str(snapshot.path),
-            "SHARED_BODIES_DIR": str(store_of(snapshot.path) or ""),
-            "CRAWL_DIR": crawl_dir,
-            "CRAWL_OUTPUT_DIR": crawl_dir,
-        },
+        folders=snapshot_folders(snapshot.path) | {"CRAWL_DIR": crawl_dir, "CRAWL_OUTPUT_DIR": crawl_dir},
         settings=snapshot.settings(),
         binaries={},
     )
