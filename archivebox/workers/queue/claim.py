@@ -32,7 +32,7 @@ from archivebox.workers.queue.due import (
     open_crawls,
     page_due,
 )
-from archivebox.workers.queue.hosts import blocked_hosts, visited
+from archivebox.workers.queue.hosts import blocked_hosts, lock_hosts, visited
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.settings_check import SettingsCheck
 from archivebox.workers.queue.ticks import tick_crawls
@@ -202,6 +202,9 @@ def _claim_of(crawl_id: UUID, claimed: Claimed, who: FetchRequest, room: Allowan
     with write_transaction():
         if not _ready_run(crawl_id, who.machine):  # its holder was quicker, and ends it
             return room
+        lock_hosts(page.host for page in pages)
+        blocked = blocked_hosts()
+        pages = [page for page in pages if not page.is_blocked(blocked)]  # others may have been quicker
         leased = claim(Snapshot, [page.key for page in pages], who.worker)
         for lease in leased:
             visited(lease.pk)

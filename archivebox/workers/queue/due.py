@@ -76,10 +76,10 @@ def due_of_hosts(crawl_id: UUID, hosts: Collection[str], blocked: BlockedHosts, 
 
 
 def due_among(chosen: Collection[UUID], blocked: BlockedHosts, room: Allowance) -> list[Due]:
-    """Those of a few Snapshots that are due, as many as there is room for."""
+    """Of a few Snapshots that are due, one of each host, as many as there is room for."""
     now = timezone.now()
     found = [Due(key, host, status == SEALED) for key in chosen for host, status in _host_if_due(key, now)]
-    return _fitting((page for page in found if not page.is_blocked(blocked)), room)
+    return _fitting({page.host: page for page in _allowed(found, blocked)}.values(), room)
 
 
 def _fitting(pages: Iterable[Due], room: Allowance) -> list[Due]:

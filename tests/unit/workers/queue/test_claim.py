@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -434,3 +435,35 @@ def test_of_many_who_lease_at_once_one_has_it() -> None:
     every = [lease.pk for leases in claimed.values() for lease in leases]
     assert sorted(every) == sorted(keys)
     assert set(one.snapshot_set.values_list("fence", flat=True)) == {1}
+
+
+@pytest.mark.database
+@pytest.mark.usefixtures("transactional_db")
+def test_workers_that_claim_at_once_begin_no_more_pages_of_a_host_than_allowed() -> None:
+    """Each of another machine: in every round there is room for one page of the host, and all see it."""
+    Domain.objects.create(name="example.com", max_parallel=1)
+    machines = [Machine.objects.create() for _ in range(4)]
+    for number in range(4):
+        one = ready(crawl(*(f"https://example.com/{number}/{page}" for page in range(10))))
+        for machine in machines:
+            run = CrawlRun.of(one.pk, machine.pk)
+            arrange(CrawlRun.objects.filter(pk=run.pk), status="started", ready_at=timezone.now(), retry_at=None)
+    for _ in range(10):
+        claimed = [key for found in at_once(4, lambda number: urls(look(machine=machines[number]))) for key in found]
+        assert len(claimed) == 1
+        arrange(Snapshot.objects.filter(owner__isnull=False), status="sealed", owner=None, retry_at=None)
+
+
+def at_once(count: int, work: Callable[[int], list[str]]) -> list[list[str]]:
+    """What it returns when so many do it in the same moment, each with a connection of its own."""
+    barrier = threading.Barrier(count)
+
+    def begin(number: int) -> list[str]:
+        barrier.wait()
+        try:
+            return work(number)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(begin, range(count)))
