@@ -14,6 +14,20 @@ _STOPS = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 """What a terminal stops processes with; SIGSTOP itself cannot be put off."""
 _UNFLUSHED, _FLUSHED = "PRAGMA synchronous=NORMAL", "PRAGMA synchronous=FULL"
 """What a connection of SQLite is told (sqlite.org/pragma.html)."""
+_IDLE_SECONDS = 20
+"""Less than a lease: what waits for a transaction that hangs still renews its own in time."""
+
+
+def end_hanging_transactions() -> None:
+    """Have PostgreSQL end the transactions of this process in which it asks nothing for too long.
+
+    Its machine was suspended, or cannot be reached: others wait for what it has locked. For a process without
+    connections so far.
+    """
+    if connection.vendor == "postgresql":
+        options = connection.settings_dict["OPTIONS"]
+        limit = f"{options.get('options', '')} -c idle_in_transaction_session_timeout={_IDLE_SECONDS}s"
+        connection.settings_dict["OPTIONS"] = {**options, "options": limit}
 
 
 @contextmanager

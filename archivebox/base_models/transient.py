@@ -22,7 +22,15 @@ DEADLOCK = "Two writers waited for each other (a deadlock): it is done again."
 ERRORS = {errno.ENOSPC: FULL, errno.EDQUOT: FULL, errno.EROFS: READ_ONLY}
 SQLITE = {"is full": FULL, "readonly database": READ_ONLY}
 """What SQLite says (sqlite.org/rescode.html: SQLITE_FULL, SQLITE_READONLY)."""
-SQLSTATES = {"53100": FULL, "25006": READ_ONLY, "08": AWAY, "57P0": AWAY, "53300": AWAY, "40P01": DEADLOCK}
+SQLSTATES = {
+    "53100": FULL,
+    "25006": READ_ONLY,
+    "08": AWAY,
+    "57P0": AWAY,
+    "25P03": AWAY,
+    "53300": AWAY,
+    "40P01": DEADLOCK,
+}
 """Beginnings of what PostgreSQL says (its manual, appendix A); where it says nothing at all, it is away."""
 
 

@@ -2,6 +2,7 @@
 
 from archivebox.machine.binary import Binary
 from archivebox.machine.host import Machine, NetworkInterface
+from archivebox.machine.periodic import PeriodicTask
 from archivebox.machine.process import Process
 
-__all__ = ["Binary", "Machine", "NetworkInterface", "Process"]
+__all__ = ["Binary", "Machine", "NetworkInterface", "PeriodicTask", "Process"]

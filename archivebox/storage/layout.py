@@ -86,11 +86,6 @@ class DataFolder:
         return self.run / "write.lock"
 
     @property
-    def retention_stamp(self) -> Path:
-        """The day on which old records were last cleaned up; locked meanwhile."""
-        return self.run / "retention"
-
-    @property
     def reindexed(self) -> Path:
         """How far the search index is while it is made anew."""
         return self.run / "reindexed"
@@ -124,11 +119,6 @@ class DataFolder:
     def last_backup(self) -> Path:
         """When the last backup was made, and where it is, a line each."""
         return self.run / "last-backup"
-
-    @property
-    def purge_stamp(self) -> Path:
-        """The day on which it was last looked for what was removed long ago; locked meanwhile."""
-        return self.run / "purge"
 
     @property
     def rewritten(self) -> Path:

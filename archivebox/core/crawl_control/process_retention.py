@@ -1,6 +1,5 @@
 """How long Process records stay: old ones of processes that have ended go, failed ones later."""
 
-import os
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -10,13 +9,13 @@ from django.db.models import Q
 from django.utils import timezone
 
 from archivebox.base_models.transactions import write_transaction
-from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.archiveresult import ArchiveResult
-from archivebox.lib.files import locked
+from archivebox.machine.periodic import DAILY, periodic_task, repeat_at_once
 from archivebox.machine.process import Process
 
 BATCH = 500
 """Rows of one transaction: short enough that a worker's writes never wait."""
+TASK = "process_retention"
 FAILED_STAY = 3
 """Records of failed processes stay so many times as long."""
 
@@ -44,25 +43,15 @@ def cleanup_processes(older_than: timedelta, *, dry_run: bool = False) -> Cleane
 def cleanup_today(days: float) -> bool:
     """One batch of each day's clean-up of records older than ``days`` (0: none); whether there may be more of it.
 
-    Called again and again by whatever runs on this machine: its lock lets one at a time, its content says what is done.
+    Called again and again by every worker of every machine.
     """
-    today = timezone.now().date().isoformat()
-    if not days or _read_stamp() == today:
+    if not days:
         return False
-    with locked(DATA_FOLDER.retention_stamp, blocking=False) as stamp:
-        if stamp is None:
-            return False
-        if any(_delete_batch(rows) for rows in _old(timedelta(days=days))):
-            return True
-        os.pwrite(stamp, today.encode(), 0)
-        return False
-
-
-def _read_stamp() -> str:
-    try:
-        return DATA_FOLDER.retention_stamp.read_text()
-    except FileNotFoundError:
-        return ""
+    with periodic_task(TASK, DAILY) as is_due:
+        there_is_more = is_due and any(_delete_batch(rows) for rows in _old(timedelta(days=days)))
+        if there_is_more:
+            repeat_at_once(TASK)
+        return there_is_more
 
 
 def _old(older_than: timedelta) -> tuple["models.QuerySet[Process]", "models.QuerySet[Process]"]:

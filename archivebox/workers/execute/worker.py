@@ -15,6 +15,7 @@ from uuid import UUID
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 
+from archivebox.base_models.transactions import end_hanging_transactions
 from archivebox.base_models.transient import retry_transient
 from archivebox.base_models.work import RENEW_EVERY
 from archivebox.config.settings import DATA_FOLDER
@@ -444,6 +445,7 @@ def main(
     ``ports_in``: where ports of crawls are handed to the egress process.
     """
     processes.become_subreaper()
+    end_hanging_transactions()
     DATA_FOLDER.workers.mkdir(parents=True, exist_ok=True)
     lock = hold(DATA_FOLDER.worker_lock(process_id))
     columns = {

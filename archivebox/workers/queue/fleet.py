@@ -7,25 +7,38 @@ from uuid import UUID
 
 from django.utils import timezone
 
+from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
-from archivebox.base_models.work import Request, lease_clock, work_models
+from archivebox.base_models.work import RENEW_EVERY, Request, lease_clock, work_models
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason
 from archivebox.crawls.crawl import CrawlRun
 from archivebox.machine.host import Machine
+from archivebox.machine.periodic import periodic_task
 from archivebox.machine.process import Process
 
 log = logging.getLogger(__name__)
 
 SILENT = timedelta(minutes=10)
 """After so long without a sign of life a machine is taken for gone; its workers give one every ten seconds."""
+SWEEP_EVERY = timedelta(seconds=RENEW_EVERY / 2)
+"""How long no other machine looks for what silent ones held."""
 
 
 def beat() -> int:
-    """Give a sign of life of this machine, and take back what silent ones held; returns how much came back."""
+    """Give a sign of life of this machine, and take back what silent ones held; returns how much came back.
+
+    One machine at a time takes back, and wakes all.
+    """
     Machine.objects.filter(pk=Machine.current().pk).update(seen_at=lease_clock(), load=os.getloadavg()[0])
-    return reclaim_elsewhere() + close_silent_machines() + seal_runs_of_draining_machines()
+    with periodic_task("sweep", SWEEP_EVERY) as is_due:
+        if not is_due:
+            return 0
+        count = reclaim_elsewhere() + close_silent_machines() + seal_runs_of_draining_machines()
+        if count:
+            notify_workers()
+    return count
 
 
 def reclaim_elsewhere() -> int:

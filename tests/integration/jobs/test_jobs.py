@@ -128,7 +128,6 @@ def test_files_of_removed_pages_go_when_their_time_is_over(keys: Keys, collectio
     assert (done.kind, done.done, folder.exists()) == ("purge", 1, False)
     assert not Snapshot.objects.filter(pk=keys[0]).exists()
     assert Snapshot.objects.get(pk=keys[1]).path.is_dir()
-    assert collection.purge_stamp.exists()
 
 
 def test_what_replay_made_of_purged_pages_goes_with_them(keys: Keys, collection: DataFolder) -> None:

@@ -1,9 +1,13 @@
 """Turns at SQLite's one place for writers, and writes that do not wait for the disk."""
 
+import time
+
 import pytest
 from django.db import connection, transaction
 
-from archivebox.base_models.transactions import unflushed_transactions, write_transaction
+from archivebox.base_models import transactions
+from archivebox.base_models.transactions import end_hanging_transactions, unflushed_transactions, write_transaction
+from archivebox.base_models.transient import OF_DATABASE, transient_problem
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.models import Tag
 from archivebox.lib.files import locked
@@ -59,3 +63,26 @@ def test_what_failed_takes_nothing_of_what_was_written_before_with_it() -> None:
     assert [tag.name for tag in Tag.objects.all()] == ["kept"]
     assert not somebody_writes()
     assert not transaction.get_connection().in_atomic_block
+
+
+def write_and_hang() -> None:
+    with write_transaction():
+        Tag.named("lost")
+        time.sleep(2)
+        Tag.objects.exists()
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="on SQLite the kernel drops the lock of who dies")
+def test_a_transaction_in_which_nothing_is_asked_for_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its machine may be suspended; others wait for what it has locked, and a later try finds the database again."""
+    monkeypatch.setitem(connection.settings_dict, "OPTIONS", dict(connection.settings_dict["OPTIONS"]))
+    monkeypatch.setattr(transactions, "_IDLE_SECONDS", 1)
+    connection.close()
+    end_hanging_transactions()
+    try:
+        with pytest.raises(OF_DATABASE) as raised:
+            write_and_hang()
+        assert transient_problem(raised.value)
+    finally:
+        connection.close()
+    assert not Tag.objects.exists()

@@ -13,7 +13,7 @@ from archivebox.base_models.rows import new_id
 from archivebox.core.models import Snapshot
 from archivebox.crawls.models import Crawl, CrawlRun
 from archivebox.lib.lockfiles import hold
-from archivebox.machine.models import Machine, Process
+from archivebox.machine.models import Machine, PeriodicTask, Process
 from archivebox.storage.layout import DataFolder
 from archivebox.workers.queue.fleet import (
     SILENT,
@@ -79,6 +79,15 @@ def test_no_crawl_waits_for_its_run_on_a_machine_that_drains() -> None:
     run.refresh_from_db()
     assert (run.status, run.retry_at) == ("sealed", None)
     assert run.crawl.retry_at is not None, "its crawl is told"
+
+
+def test_a_beat_that_comes_too_soon_after_another_takes_nothing_back() -> None:
+    """That was of this machine or of another: one of all looks for silent ones."""
+    beat()
+    at_work_on(machine(silent_for=SILENT * 2))
+    assert beat() == 0
+    PeriodicTask.objects.update(next_at=timezone.now() - timedelta(seconds=1))
+    assert beat() == 2
 
 
 def test_a_beat_says_how_busy_the_machine_is() -> None:
