@@ -49,6 +49,7 @@ BENCHMARKS = {
     "full-page": Benchmark("capture", "full_page", {"WORKERS": "1", "SNAPSHOTS_IN_FLIGHT": "1"}),
     "start": Benchmark("start"),
     "bulk": Benchmark("bulk"),
+    "text-search": Benchmark("text_search"),
     "backup": Benchmark("backup"),
     "import": Benchmark("importing"),
     "beside-add": Benchmark("beside_add"),

@@ -29,11 +29,30 @@ def copy_database(of: Path, to: Path) -> None:
         _create(to, f' TEMPLATE "{_names[of]}"')
 
 
-def _create(folder: Path, template: str = "") -> None:
+def own_database(server: str, template: str = "") -> str:
+    """The URL of a new database on the server that a URL names."""
     name = f"own_{uuid.uuid4().hex}"
-    with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as connection:
+    with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(f'CREATE DATABASE "{name}"{template}'.encode())
-    _names[folder] = name
+    return urlunsplit(urlsplit(server)._replace(path=f"/{name}"))
+
+
+def _create(folder: Path, template: str = "") -> None:
+    _names[folder] = urlsplit(own_database(os.environ["DATABASE_URL"], template)).path.lstrip("/")
+
+
+def search_engine() -> str:
+    """The engine that searches texts unless a test chooses another one."""
+    return "postgresql" if os.environ.get("DATABASE_URL") else "sqlite"
+
+
+def break_search_index(folder: Path) -> None:
+    """Leave something that the engine of :func:`search_engine` cannot read."""
+    if own := database_of(folder).get("DATABASE_URL"):
+        with psycopg.connect(own, autocommit=True) as connection:
+            connection.execute("ALTER TABLE search_text RENAME COLUMN words TO sentences")
+    else:
+        (folder / "search.sqlite3").write_bytes(b"SQLite format 3\0" + b"broken" * 1_000)
 
 
 def forget_database_of(folder: Path) -> None:

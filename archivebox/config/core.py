@@ -259,8 +259,9 @@ _SEARCH = (
     SettingSpec(
         "SEARCH_BACKEND_ENGINE",
         "string",
-        "sqlite",
-        "Engine that searches the text of pages; empty: titles and URLs alone",
+        "auto",
+        "Engine that searches the text of pages; auto: that of the database, sqlite or postgresql; "
+        "empty: titles and URLs alone",
     ),
 )
 

@@ -194,6 +194,14 @@ class Resolved:
         name = INSTALL_TIMEOUT if hook.name.event == "Binary" else plugin.timeout_setting
         return self.get_float(name) if self.get(name) else float(DEFAULT_TIMEOUT)
 
+    @property
+    def search_engine(self) -> str:
+        """The engine that searches texts, ``auto`` being that of the database; empty: none does."""
+        chosen = self.get_text("SEARCH_BACKEND_ENGINE")
+        if chosen != "auto":
+            return chosen
+        return "postgresql" if self.get_text("DATABASE_URL") else "sqlite"
+
     def is_chosen(self, plugin: str) -> bool:
         """Whether the plugin is among those that ``PLUGINS`` names, or is required by one."""
         return plugin in self._wanted
@@ -220,7 +228,7 @@ class Resolved:
             return Reason.NOT_CHOSEN.value
         if self.get(found.enabled_setting) is False:
             return Reason.DISABLED.of(found.enabled_setting)
-        if found.search is not None and found.search.engine != self.get("SEARCH_BACKEND_ENGINE"):
+        if found.search is not None and found.search.engine != self.search_engine:
             return Reason.OTHER_ENGINE.of(found.search.engine)
         for required in found.required_plugins:
             other = self._settings.plugins.get(required)

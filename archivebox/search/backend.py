@@ -141,7 +141,7 @@ def chosen_backend() -> SearchBackend | None:
     SearchUnavailableError where no plugin is the engine that the settings name.
     """
     settings = resolve_settings(base_layers())
-    wanted = settings.get_text(ENGINE)
+    wanted = settings.search_engine
     engines = {plugin.search.engine: plugin for plugin in plugins().values() if plugin.search is not None}
     if not wanted:
         return None

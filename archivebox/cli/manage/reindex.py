@@ -32,7 +32,7 @@ def run(session: Session, args: tuple[str, ...]) -> int:
 def _reindex(session: Session, only: tuple[str, ...]) -> int:
     backend = chosen_backend()
     if backend is None:
-        raise BadInputError("No search engine is chosen: set SEARCH_BACKEND_ENGINE, such as to sqlite.")
+        raise BadInputError("No search engine is chosen: set SEARCH_BACKEND_ENGINE, such as to auto.")
     steps = reindex(backend, snapshots(which=only)) if only else rebuild(backend)
     last = _show(session, steps)
     sentence = f"{counted(last.done, 'snapshot')} indexed, {counted(last.texts, 'text')}."

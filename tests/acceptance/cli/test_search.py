@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.cli.conftest import Type, Typed
+from tests.databases import break_search_index, search_engine
 from tests.site.serve import Site
 
 
@@ -20,7 +21,7 @@ def where(found: Typed) -> dict[object, list[object]]:
 
 @pytest.fixture
 def archived(cli: Type, collection: Path, site: Site) -> Path:
-    plugins = "wget,htmltotext,title,search_backend_sqlite"
+    plugins = f"wget,htmltotext,title,search_backend_{search_engine()}"
     urls = [site.url_for("/article"), site.url_for("/unicode")]
     done = cli("add", f"--plugins={plugins}", "--tag=fruit", *urls, PRIVATE_NETWORK_ALLOWLIST="127.0.0.1")
     assert done.code == 0, done.err
@@ -40,12 +41,13 @@ def test_text_is_found_with_its_place_and_surroundings(cli: Type, archived: Path
     assert cli("remove", "--yes", "--undo", str(found["url"])).code == 0
     assert where(cli("search", "newspaper")) == {"article": ["htmltotext/htmltotext.txt"]}
 
-    (archived / "search.sqlite3").write_bytes(b"SQLite format 3\0" + b"broken" * 1_000)
+    break_search_index(archived)
     broken = cli("search", "unicode")
     assert (broken.code, where(broken)) == (1, {"unicode": ["url"]})
     assert "archivebox manage reindex" in broken.err
     (archived / "run" / "reindexed").write_text('{"engine": "another", "snapshot": "x"}')
-    assert cli("manage", "reindex").record == {"type": "Reindex", "snapshots": 2, "texts": 2, "engine": "sqlite"}
+    made = cli("manage", "reindex").record
+    assert made == {"type": "Reindex", "snapshots": 2, "texts": 2, "engine": search_engine()}
     assert where(cli("search", "猫")) == {"unicode": ["htmltotext/htmltotext.txt"]}
     assert cli("manage", "reindex", "--only", str(found["url"])).record["snapshots"] == 1
 
@@ -53,7 +55,7 @@ def test_text_is_found_with_its_place_and_surroundings(cli: Type, archived: Path
 @pytest.mark.database
 def test_a_reindex_goes_on_where_it_was_interrupted(cli: Type, archived: Path) -> None:
     first = min(str(record["id"]) for record in cli("list").records)
-    (archived / "run" / "reindexed").write_text(f'{{"engine": "sqlite", "snapshot": "{first}"}}')
+    (archived / "run" / "reindexed").write_text(f'{{"engine": "{search_engine()}", "snapshot": "{first}"}}')
     assert cli("manage", "reindex").record["texts"] == 1
     assert not (archived / "run" / "reindexed").exists()
 
@@ -61,6 +63,6 @@ def test_a_reindex_goes_on_where_it_was_interrupted(cli: Type, archived: Path) -
 def test_an_engine_that_is_not_there_is_said(cli: Type, archived: Path) -> None:
     done = cli("search", "article", SEARCH_BACKEND_ENGINE="none")
     assert (done.code, where(done)) == (1, {"article": ["url"]})
-    assert "set SEARCH_BACKEND_ENGINE to one of ripgrep, sonic, sqlite" in done.err
+    assert "set SEARCH_BACKEND_ENGINE to one of postgresql, ripgrep, sonic, sqlite" in done.err
     assert cli("manage", "reindex", SEARCH_BACKEND_ENGINE="").code == 2
     assert archived.is_dir()

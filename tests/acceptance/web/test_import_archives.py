@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests import older
+from tests.databases import search_engine
 from tests.old_collection import add_pages, unpack
 from tests.unit.imports.archives import Said, write_warc
 from tests.webserver.browser import Browser
@@ -23,7 +24,7 @@ PAGES = 33
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Library]:
     folder = tmp_path_factory.mktemp("collection")
-    for library in open_library(folder, PLUGINS='["hashes", "search_backend_sqlite"]'):
+    for library in open_library(folder, PLUGINS=f'["hashes", "search_backend_{search_engine()}"]'):
         for name, value in library.visitor.jar.items():
             browser.set_cookie(library.server.url, name, value)
         yield library

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.databases import search_engine
 from tests.webserver.browser import Browser
 from tests.webserver.fixtures import Library, open_library
 from tests.webserver.server import in_collection
@@ -48,7 +49,9 @@ LARGE = 12_000_000
 
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
-    yield from open_library(tmp_path_factory.mktemp("collection"), PLUGINS='["hashes", "search_backend_sqlite"]')
+    yield from open_library(
+        tmp_path_factory.mktemp("collection"), PLUGINS=f'["hashes", "search_backend_{search_engine()}"]'
+    )
 
 
 @pytest.fixture(scope="module")

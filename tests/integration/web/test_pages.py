@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from tests.databases import search_engine
 from tests.webserver.fixtures import Library
 from tests.webserver.rows import NAME, PASSWORD
 from tests.webserver.server import Visitor, in_collection
@@ -40,17 +41,27 @@ def test_every_word_of_a_search_has_to_be_in_title_or_url(library: Library) -> N
     assert "<script>" not in nothing
 
 
-COMMON = """
+COMMON = {}
+COMMON["sqlite"] = """
 from archivebox.plugins.search_backend_sqlite.index import Index
 with Index()._transaction() as database:
     rows = [(number, f"{number:032x}") for number in range(20_000)]
     database.executemany("INSERT INTO text VALUES (?, ?, 'dom', 'text.txt')", rows)
     database.executemany("INSERT INTO words (rowid, content) VALUES (?, 'everywhere')", ((key,) for key, _ in rows))
 """
+COMMON["postgresql"] = """
+from django.db import connection
+from archivebox.search.backend import chosen_backend
+chosen_backend().flush()
+connection.cursor().execute('''
+    INSERT INTO search_text SELECT lpad(to_hex(n), 32, '0')::uuid, 'dom', 'text.txt', 0, false, 'everywhere:1'
+    FROM generate_series(1, 20000) AS n
+''')
+"""
 
 
 def test_leaving_out_a_word_that_too_many_texts_have_is_refused_with_a_sentence(library: Library) -> None:
-    in_collection(library.server.folder, COMMON)
+    in_collection(library.server.folder, COMMON[search_engine()])
     page = library.visitor.get("/?q=-everywhere")
     assert (page.status, "look for more words, or leave it out" in page.text) == (400, True), page.text[:200]
     assert library.visitor.get("/?q=everywhere").status == 200

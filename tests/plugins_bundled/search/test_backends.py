@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 
 from archivebox.plugins.search_backend_sonic.sonic.channel import Channel
+from tests.databases import own_database
 from tests.plugins_bundled.search.sonic_server import SonicServer
+from tests.suite.postgres import throw_away_cluster
 
 PLUGINS = Path(__file__).parents[3] / "archivebox" / "plugins"
 CHECKOUT = PLUGINS.parents[1]
@@ -74,14 +76,31 @@ class Engine:
         return [(hit["snapshot"], hit["plugin"]) for hit in hits]
 
 
-ENGINES = ("sqlite", "ripgrep", "sonic")
+ENGINES = ("sqlite", "postgresql", "ripgrep", "sonic")
+LIKE_SQLITE = ("sqlite", "postgresql")
+"""Engines that find the same for every question."""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """The URL of a PostgreSQL."""
+    with throw_away_cluster() as url:
+        yield url
+
+
+def server_of(request: pytest.FixtureRequest) -> str:
+    """The same, where the engine needs one."""
+    return str(request.getfixturevalue("server")) if request.param == "postgresql" else ""
 
 
 @contextmanager
-def at_work(name: str, data: Path) -> Iterator[Engine]:
+def at_work(name: str, data: Path, url: str = "") -> Iterator[Engine]:
     (data / "users").mkdir()
     env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(CHECKOUT), "DATA_DIR": str(data)}
     env |= {"SEARCH_TEXTS": json.dumps(SEARCH_TEXTS), "SEARCH_BACKEND_RIPGREP_BINARY": "rg"}
+    if name == "postgresql":
+        yield Engine(name, data, env | {"SEARCH_BACKEND_POSTGRESQL_URL": own_database(url)})
+        return
     if name != "sonic":
         yield Engine(name, data, env)
         return
@@ -91,14 +110,14 @@ def at_work(name: str, data: Path) -> Iterator[Engine]:
 
 @pytest.fixture(params=ENGINES)
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
-    with at_work(request.param, tmp_path) as engine:
+    with at_work(request.param, tmp_path, server_of(request)) as engine:
         yield engine
 
 
 @pytest.fixture(scope="module", params=ENGINES)
 def one_page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """Only asked; its texts stay as they are."""
-    with at_work(request.param, tmp_path_factory.mktemp("collection")) as engine:
+    with at_work(request.param, tmp_path_factory.mktemp("collection"), server_of(request)) as engine:
         engine.write(
             FIRST,
             htmltotext="Ripe pears and apples.\nThe café is in 東京都庁 and 한국어로 씁니다.\nสวัสดีชาวโลก in C++.",
@@ -127,7 +146,7 @@ def test_words_are_found_where_none_are_parted_by_spaces(one_page: Engine) -> No
 
 
 def test_what_the_engine_cannot_do_is_known(one_page: Engine) -> None:
-    assert bool(one_page.find("cafe")) == (one_page.name == "sqlite")
+    assert bool(one_page.find("cafe")) == (one_page.name in LIKE_SQLITE)
     assert bool(one_page.find("京東")) == (not one_page.knows_phrases), "both characters are there, not in this order"
     assert bool(one_page.find("apples ripe")) == (not one_page.knows_phrases)
     assert one_page.find("pears and apples") == [(FIRST, "htmltotext")]
@@ -174,6 +193,73 @@ def test_what_two_plugins_found_alike_is_one_text(engine: Engine) -> None:
     assert engine.index(FIRST)[0]["texts"] == 2
 
 
+# --- SQLite and PostgreSQL ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=LIKE_SQLITE)
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
+    with at_work(request.param, tmp_path, server_of(request)) as engine:
+        yield engine
+
+
+def test_many_write_to_the_index_at_a_time(database: Engine) -> None:
+    """Eight processes that begin with no index at all; each closes the file, which is what SQLite locks it for."""
+    pages = [f"0190{number:04}-0000-7000-8000-000000000000" for number in range(32)]
+    for page in pages:
+        database.write(page, htmltotext=f"shared words of {page}. " * 2_000)
+    with ThreadPoolExecutor(8) as pool:
+        ended = list(pool.map(lambda page: database.call("index", database.request(page)), pages))
+    assert {(done.returncode, done.stderr) for done in ended} == {(0, "")}
+    assert len(database.find("shared")) == len(pages)
+
+
+def test_the_beginning_of_a_word_is_found(database: Engine) -> None:
+    database.write(FIRST, htmltotext="archives of 東京都")
+    database.index(FIRST)
+    for words in ("archiv*", "東京*", "archives o*"):
+        assert database.find(words) == [(FIRST, "htmltotext")]
+    assert database.find("rchiv*") == database.find("archi") == []
+
+
+WORDS = Path(__file__).parent / "words_of_many_scripts.txt"
+"""A text, and a line of words to look for in it, parted by bars."""
+
+
+def test_both_find_the_same_words_in_every_script(server: str, tmp_path: Path) -> None:
+    text, questions = WORDS.read_text().splitlines()
+    answers = []
+    for name in LIKE_SQLITE:
+        (data := tmp_path / name).mkdir()
+        with at_work(name, data, server) as engine:
+            engine.write(FIRST, htmltotext=text)
+            engine.index(FIRST)
+            answers.append({word: bool(engine.find(word)) for word in questions.split("|")})
+    assert answers[0] == answers[1]
+    assert set(answers[0].values()) == {True, False}
+
+
+def test_words_are_found_together_however_far_apart_in_a_long_text(database: Engine) -> None:
+    numbers = " ".join(f"n{number}" for number in range(30_000))
+    database.write(FIRST, htmltotext=f"pears {numbers} plums")
+    database.write(SECOND, htmltotext="pears")
+    database.index(FIRST, SECOND)
+    assert database.find("pears", "plums") == [(FIRST, "htmltotext")]
+    assert database.find("pears", "n15000", "n299*") == [(FIRST, "htmltotext")]
+    seams = [" ".join(f"n{number}" for number in range(first, first + 60)) for first in range(3_850, 4_020, 10)]
+    assert [phrase for phrase in seams if not database.find(phrase)] == []
+    assert database.find("n29999 n0") == []
+
+
+def test_the_best_text_comes_first(database: Engine) -> None:
+    other = "something else that is said at length " * 20
+    database.write(FIRST, htmltotext="pears and plums, pears and more pears")
+    database.write(SECOND, htmltotext=f"{other} pears {other} plums")
+    database.write(THIRD, htmltotext=f"pears plums, {other}")
+    database.index(FIRST, SECOND, THIRD)
+    assert [page for page, _ in database.find("pears", "plums")] == [FIRST, THIRD, SECOND]
+    assert len(database.find("pears", limit=2)) == 2
+
+
 # --- SQLite alone ------------------------------------------------------------------------------------------------
 
 
@@ -181,17 +267,6 @@ def test_what_two_plugins_found_alike_is_one_text(engine: Engine) -> None:
 def sqlite(tmp_path: Path) -> Iterator[Engine]:
     with at_work("sqlite", tmp_path) as engine:
         yield engine
-
-
-def test_many_write_to_the_index_at_a_time(sqlite: Engine) -> None:
-    """Eight processes that begin with no file at all; each closes it, which is what SQLite locks it for."""
-    pages = [f"0190{number:04}-0000-7000-8000-000000000000" for number in range(32)]
-    for page in pages:
-        sqlite.write(page, htmltotext=f"shared words of {page}. " * 2_000)
-    with ThreadPoolExecutor(8) as pool:
-        ended = list(pool.map(lambda page: sqlite.call("index", sqlite.request(page)), pages))
-    assert {(done.returncode, done.stderr) for done in ended} == {(0, "")}
-    assert len(sqlite.find("shared")) == len(pages)
 
 
 def test_a_broken_index_is_said_and_made_anew(sqlite: Engine) -> None:
@@ -205,10 +280,32 @@ def test_a_broken_index_is_said_and_made_anew(sqlite: Engine) -> None:
     assert sqlite.find("pears") == [(FIRST, "htmltotext")]
 
 
-def test_the_beginning_of_a_word_is_found(sqlite: Engine) -> None:
-    sqlite.write(FIRST, htmltotext="archives of 東京都")
-    sqlite.index(FIRST)
-    assert sqlite.find("archiv*") == sqlite.find("東京*") == [(FIRST, "htmltotext")]
+# --- PostgreSQL alone --------------------------------------------------------------------------------------------
+
+
+def test_a_collection_that_has_sqlites_index_is_told_to_reindex(server: str, tmp_path: Path) -> None:
+    with at_work("postgresql", tmp_path, server) as engine:
+        (tmp_path / "search.sqlite3").touch()
+        engine.write(FIRST, htmltotext="pears")
+        engine.index(FIRST)
+        done = engine.call("query", {"words": ["pears"], "limit": 1})
+        assert (done.returncode, "archivebox manage reindex" in done.stderr) == (1, True)
+        engine.ask("flush")
+        engine.index(FIRST)
+        assert engine.find("pears") == [(FIRST, "htmltotext")]
+
+
+def test_a_database_that_does_not_answer_is_a_sentence(tmp_path: Path) -> None:
+    with at_work("ripgrep", tmp_path) as engine:
+        unset = replace(engine, name="postgresql")
+        away = replace(unset, env=engine.env | {"SEARCH_BACKEND_POSTGRESQL_URL": f"postgres://a@/a?host={tmp_path}"})
+        said = [one.call("query", {"words": ["x"], "limit": 1}).stderr for one in (unset, away)]
+    assert said[0] == "The engine postgresql needs a PostgreSQL: set DATABASE_URL to one\n"
+    assert said[1].startswith("PostgreSQL does not answer (connection")
+    assert len(said[1].splitlines()) == 1
+
+
+# --- Sonic alone -------------------------------------------------------------------------------------------------
 
 
 def test_objects_of_others_in_the_bucket_are_passed_over(tmp_path: Path) -> None:
