@@ -35,6 +35,10 @@ class ExportedPage:
         kept = walk_outputs(self.snapshot.path)
         return [file.path for file in kept if not file.path.startswith(f"{HOOK_RUNS}/")]
 
+    def recordings(self) -> list[Path]:
+        """Its WARC files."""
+        return [self.snapshot.path / name for name in self.files() if name.endswith(".warc.gz")]
+
     def text(self, most: int) -> str:
         """The first so many bytes of the text that stands for it; empty where none was kept."""
         best = best_of(self.results, outputs_of, "text")

@@ -1,13 +1,35 @@
-"""Owns which records that several pages share are in an export already: each is written once."""
+"""Owns the WARC files of pages as an export has them: a record that pages share is written once, or for each page."""
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from archivebox.export.expanded_records import ExpandedRecords
 from archivebox.export.writer import PartFiles
 from archivebox.lib.warc import NotWarcError, open_record
 from archivebox.storage.shared_bodies import is_linked_name
 
 SHARED = "shared"
-"""The file beside an export that has the ids of these records, a line each."""
+"""The file beside an export that has the ids of the shared records in it, a line each."""
+EXPANDED = "expanded"
+"""The one that has a WARC file of a page with whole records, while it is copied."""
+
+
+class Recordings:
+    """Those of one export. ``expand``: no record refers to another one."""
+
+    beside = (SHARED, EXPANDED)
+
+    def __init__(self, files: PartFiles, *, expand: bool) -> None:
+        self._files, self._expand = files, expand
+        self._shared = SharedRecords(files)
+
+    def of_page(self, paths: Sequence[Path]) -> Iterator[Path]:
+        """What is to be written of a page's WARC files, each until the next is asked for."""
+        if not self._expand:
+            yield from filter(self._shared.is_new, paths)
+            return
+        yield from ExpandedRecords(paths).files(self._files[EXPANDED])
+        self._files[EXPANDED].truncate(0)
 
 
 class SharedRecords:

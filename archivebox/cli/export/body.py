@@ -20,6 +20,7 @@ from archivebox.cli.waiting import wait_for_job
 from archivebox.core.models import Snapshot
 from archivebox.jobs.begin import JobRequest, begin
 from archivebox.jobs.models import Job, JobFailure
+from archivebox.lib.jsonl import JSON
 from archivebox.lib.quantities import size
 from archivebox.search.query import QueryError
 
@@ -34,6 +35,7 @@ def run(
     terms: tuple[str, ...],
     every: bool,
     format: str,  # noqa: A002 - the option's name
+    expand: bool,
     output: str | None,
     bg: bool,
 ) -> int:
@@ -41,7 +43,8 @@ def run(
     if output:
         _refuse(output, bg=bg)
     query = " ".join(text for text in terms if text != STDIN)
-    wanted = JobRequest(Job.Kind.EXPORT, created_by=system_user(), query=query, options={"format": format})
+    options: dict[str, JSON] = {"format": format, "expand": expand}
+    wanted = JobRequest(Job.Kind.EXPORT, created_by=system_user(), query=query, options=options)
     if reads_stdin(every=every, dash=STDIN in terms, chosen=bool(query), all_at_terminal=True):
         keys = _keys_of_records(session, query)
         if not keys:

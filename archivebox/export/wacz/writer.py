@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from archivebox import __version__
 from archivebox.export.pages import ExportedPage
-from archivebox.export.shared_records import SHARED, SharedRecords
+from archivebox.export.shared_records import Recordings
 from archivebox.export.wacz.index import CDX, IDX, lines_of, write_index
 from archivebox.export.writer import Failures, Writer
 from archivebox.export.zip_parts import DIRECTORY, ZipMember, ZipPart, end_zip, zip_part
@@ -26,11 +26,11 @@ PAGES, EXTRA_PAGES, LINES, RESOURCES = "pages.jsonl", "extraPages.jsonl", "cdxj"
 class WaczWriter(Writer):
     """Pages that were asked for are in pages.jsonl, those that a crawl found by their links in extraPages.jsonl."""
 
-    beside = (DIRECTORY, PAGES, EXTRA_PAGES, LINES, RESOURCES, CDX, IDX, PACKAGE, SHARED)
+    beside = (DIRECTORY, PAGES, EXTRA_PAGES, LINES, RESOURCES, CDX, IDX, PACKAGE, *Recordings.beside)
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, expand: bool = False) -> None:
         super().__init__(path)
-        self._shared = SharedRecords(self.files)
+        self._recordings = Recordings(self.files, expand=expand)
 
     def append(self, pages: Sequence[ExportedPage]) -> Failures:
         with zip_part(self.files) as part:
@@ -38,14 +38,12 @@ class WaczWriter(Writer):
 
     def _add(self, page: ExportedPage, part: ZipPart) -> bool:
         """Whether there was a recording."""
-        folder, recordings = page.snapshot.path, [name for name in page.files() if name.endswith(".warc.gz")]
-        for number, path in enumerate(recordings):
+        recordings = page.recordings()
+        for number, path in enumerate(self._recordings.of_page(recordings)):
             name = f"{page.snapshot.pk}-{number}.warc.gz"
-            if not self._shared.is_new(folder / path):
-                continue
-            if member := part.add_file(folder / path, f"archive/{name}"):
+            if member := part.add_file(path, f"archive/{name}"):
                 self._note(member)
-                self.files[LINES].writelines(lines_of(folder / path, name, member.size))
+                self.files[LINES].writelines(lines_of(path, name, member.size))
         if recordings:
             self._add_page(page)
         return bool(recordings)

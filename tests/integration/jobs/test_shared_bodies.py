@@ -13,10 +13,12 @@ from warcio.archiveiterator import ArchiveIterator
 
 from archivebox.base_models.users import system_user
 from archivebox.config.settings import DATA_FOLDER
+from archivebox.core.models import Snapshot
 from archivebox.imports.page import ImportedPage
 from archivebox.imports.readers.wacz import open_wacz
 from archivebox.imports.readers.warc import open_warc
-from archivebox.jobs.begin import JobRequest, begin
+from archivebox.jobs.begin import JobRefusedError, JobRequest, begin
+from archivebox.lib.jsonl import JSON
 from archivebox.replay.index import load
 from archivebox.replay.records import opened
 from archivebox.storage.shared_bodies import store_of
@@ -29,7 +31,7 @@ URLS = [f"https://{name}.example/" for name in "abc"]
 SCRIPT = b"let a = 1; // a library that all pages have\n" * 600
 
 
-def exported(format: str, folder: Path) -> Path:  # noqa: A002 - the option's name
+def exported(format: str, folder: Path, *, expand: bool = False) -> Path:  # noqa: A002 - the option's name
     """Pages of one owner, each with the same script, in one file."""
     rows = list(factories.crawl(*URLS).snapshot_set.order_by("id"))
     for row in rows:
@@ -38,9 +40,8 @@ def exported(format: str, folder: Path) -> Path:  # noqa: A002 - the option's na
         record(row.path, pages)
         pack_recording(row.path, store=store_of(row.path))
     keys = [row.pk for row in rows]
-    done = carried_out(
-        begin(JobRequest("export", created_by=system_user(), snapshots=keys, options={"format": format}))
-    )
+    options: dict[str, JSON] = {"format": format, "expand": expand}
+    done = carried_out(begin(JobRequest("export", created_by=system_user(), snapshots=keys, options=options)))
     assert (done.done, done.failed) == (3, 0)
     assert done.file
     return Path(shutil.move(done.file, folder))
@@ -64,6 +65,36 @@ def test_a_record_that_pages_share_is_in_an_export_once(format: str, tmp_path: P
     read = [(one.rec_type, one.content_stream().read()) for one in ArchiveIterator(io.BytesIO(data))]
     assert sum(body == SCRIPT for _, body in read) == 1
     assert [kind for kind, _ in read].count("revisit") == 2
+
+
+@pytest.mark.parametrize("format", ["warc", "wacz"])
+def test_an_expanded_export_refers_to_nothing(format: str, tmp_path: Path) -> None:  # noqa: A002 - the option's name
+    data = recordings(exported(format, tmp_path, expand=True), tmp_path)
+    answers = [one for one in ArchiveIterator(io.BytesIO(data), check_digests="raise") if one.rec_type != "warcinfo"]
+    assert {one.rec_type for one in answers} <= {"response", "request"}
+    bodies = {
+        one.rec_headers.get_header("WARC-Target-URI"): one.content_stream().read()
+        for one in ArchiveIterator(io.BytesIO(data))
+        if one.rec_type == "response"
+    }
+    assert {url: body for url, body in bodies.items() if url.endswith(".js")} == {f"{u}script.js": SCRIPT for u in URLS}
+
+
+def test_a_page_alone_is_expanded_without_records_of_others(tmp_path: Path) -> None:
+    """The stored record names the URL at which its owner first got the body."""
+    exported("warc", tmp_path)
+    last = Snapshot.objects.get(url=URLS[-1])
+    options: dict[str, JSON] = {"format": "warc", "expand": True}
+    done = carried_out(begin(JobRequest("export", created_by=system_user(), snapshots=[last.pk], options=options)))
+    assert done.file
+    read = [one for one in ArchiveIterator(io.BytesIO(done.file.read_bytes())) if one.rec_type == "response"]
+    assert sorted(one.rec_headers.get_header("WARC-Target-URI") for one in read) == [last.url, f"{last.url}script.js"]
+
+
+def test_only_recordings_are_expanded() -> None:
+    options: dict[str, JSON] = {"format": "csv", "expand": True}
+    with pytest.raises(JobRefusedError, match="Only wacz and warc have"):
+        begin(JobRequest("export", created_by=system_user(), query="", options=options))
 
 
 @pytest.mark.parametrize(("format", "reader"), [("warc", open_warc), ("wacz", open_wacz)])
