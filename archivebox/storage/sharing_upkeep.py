@@ -23,13 +23,24 @@ class StorageReport:
 def collect_garbage(users: Path) -> StorageReport:
     """Delete the stored bodies that no page has. Pages may be captured meanwhile: they lose sharing, never data."""
     report = StorageReport()
-    for stored in users.glob(f"*/{STORE}/*/*"):
+    for folder in store_folders(users):
+        collect_folder(folder, report)
+    return report
+
+
+def store_folders(users: Path) -> Iterator[Path]:
+    """The folders of all stores, 256 at most of each owner."""
+    return users.glob(f"*/{STORE}/*/")
+
+
+def collect_folder(folder: Path, report: StorageReport) -> None:
+    """Do so in one folder of a store, and add what was deleted to the report."""
+    for stored in folder.iterdir():
         if stored.name.startswith("."):  # left by a process that was killed
             stored.unlink(missing_ok=True)
         elif freed := remove_unused(stored):
             report.files += 1
             report.bytes += freed
-    return report
 
 
 def link_copies(users: Path) -> StorageReport:

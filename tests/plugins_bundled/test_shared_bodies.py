@@ -285,3 +285,20 @@ def test_a_kill_at_any_moment_leaves_nothing_that_is_not_whole(tmp_path: Path) -
     for path in (*stored, *linked):
         digest = path.name.removeprefix("shared-").partition(".")[0]
         assert read_shared_body(str(path), digest) is not None, path
+
+
+def test_a_record_with_all_the_links_it_may_have_is_replaced_by_the_next_page(owner: Path) -> None:
+    """EMLINK: ext4 allows 65,000 names of a file."""
+    stored = Path(stored_path(str(owner / ".shared"), digest_of(SCRIPT)))
+    if (most := os.pathconf(owner, "PC_LINK_MAX")) > 70_000:
+        pytest.skip(f"files may have {most} names here")
+    (owner / "names").mkdir()
+    for number in range(most - stored.stat().st_nlink):
+        os.link(stored, owner / "names" / str(number))
+    with pytest.raises(OSError, match="Too many links"):
+        os.link(stored, owner / "names" / "one more")
+    fourth, fifth = (capture(owner / "snapshots" / name, owner / ".shared", *COMMON) for name in ("fourth", "fifth"))
+    assert_whole(fourth)
+    assert_whole(fifth)
+    assert stored.stat().st_nlink == 3, "in the store, and in both new pages"
+    assert_whole(owner / "snapshots" / "third")

@@ -25,6 +25,7 @@ from archivebox.core.intake.batches import remove_abandoned
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.jobs.measuring import measure_when_idle
 from archivebox.jobs.purging import purge_today
+from archivebox.jobs.storage_upkeep import StorageUpkeep
 from archivebox.jobs.upload_cleanup import remove_unneeded_uploads
 from archivebox.lib import processes
 from archivebox.lib.file_watch import FileWatcher
@@ -313,6 +314,7 @@ class Worker:
 
         At once when the orchestrator says that a worker has died.
         """
+        upkeep = StorageUpkeep()
         while True:
             self._sibling_died.clear()
             self.engine.reap_orphans()
@@ -327,6 +329,8 @@ class Worker:
             await self.engine.journal.read(purge_today, self.removed_retention_days)
             await self.engine.journal.read(remove_abandoned)
             await self.engine.journal.read(remove_unneeded_uploads)
+            await self.engine.journal.read(upkeep.begin_if_due)
+            await self.engine.loop.run_in_executor(None, upkeep.look_through_next)
             if self.measures_replay:
                 await self.engine.journal.read(measure_when_idle)
 

@@ -9,6 +9,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from fastwarc.warc import ArchiveIterator as FastIterator
 from warcio.archiveiterator import ArchiveIterator
 
 from archivebox.base_models.users import system_user
@@ -77,6 +78,10 @@ def test_an_expanded_export_refers_to_nothing(format: str, tmp_path: Path) -> No
         for one in ArchiveIterator(io.BytesIO(data))
         if one.rec_type == "response"
     }
+    by_fastwarc = [
+        one.reader.read() for one in FastIterator(io.BytesIO(data)) if "/script.js" in one.headers["WARC-Target-URI"]
+    ]
+    assert by_fastwarc.count(SCRIPT) == 3
     assert {url: body for url, body in bodies.items() if url.endswith(".js")} == {f"{u}script.js": SCRIPT for u in URLS}
 
 
