@@ -35,6 +35,8 @@ BENCHMARKS = {
     "engine-forked": Benchmark("engine", "forked"),
     "latency": Benchmark("latency"),
     "leases": Benchmark("leases"),
+    "fleet": Benchmark("fleet"),
+    "placement": Benchmark("placement"),
     "due": Benchmark("due"),
     "recovery": Benchmark("recovery"),
     "restart": Benchmark("restart"),
