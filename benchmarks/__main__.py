@@ -37,6 +37,7 @@ BENCHMARKS = {
     "leases": Benchmark("leases"),
     "fleet": Benchmark("fleet"),
     "placement": Benchmark("placement"),
+    "sharing": Benchmark("sharing"),
     "due": Benchmark("due"),
     "recovery": Benchmark("recovery"),
     "restart": Benchmark("restart"),
