@@ -1,7 +1,7 @@
 """The disk that twenty pages of one site take, and a second capture of them: bodies they share are stored once.
 
-Bytes are apparent sizes, each file once however many names it has. The floor is what the site sent, without what it sent
-before: the bodies of all answers, those with the same SHA-256 once.
+Bytes are apparent sizes, each file once however many names it has. The floor of records is what the site sent: bodies
+of all answers, those with the same SHA-256 once.
 """
 
 import json
