@@ -22,6 +22,7 @@ from tests.suite import packages, path, postgres
 
 ENGINE = ("tests/integration/engine", "tests/chaos")
 PLUGINS = ("tests/plugins_bundled",)
+ACCEPTANCE = ("tests/acceptance",)
 NO_SECOND_TRY = ("tests/integration/engine/", "tests/chaos/", "tests/acceptance/")
 """Folders whose tests fail when they fail once."""
 SLOWEST = ("--durations=30",)
@@ -173,10 +174,11 @@ def run(env: dict[str, str], arguments: list[str]) -> list[Outcome]:
         given = Part("PostgreSQL" if url else "SQLite", tuple(arguments), {**env, "DATABASE_URL": url} if url else env)
         return [runs.run(given, aside=False)[0]]
     with postgres.throw_away_cluster() as url:
-        others = (f"--ignore={folder}" for folder in ENGINE + PLUGINS)
-        parts = [
-            Part("SQLite, engine", (*SLOWEST, *ENGINE), env),
+        others = (f"--ignore={folder}" for folder in ENGINE + PLUGINS + ACCEPTANCE)
+        parts = [  # the longest first, so that no lane is left with one of them at the end
+            Part("SQLite, acceptance", (*SLOWEST, *ACCEPTANCE), env),
             Part("PostgreSQL", (*SLOWEST, "-m", "database and not once"), {**env, "DATABASE_URL": url}),
+            Part("SQLite, engine", (*SLOWEST, *ENGINE), env),
             Part("SQLite, all else", (*SLOWEST, *others), env),
             Part("SQLite, plugins", (*SLOWEST, *PLUGINS), env),
         ]
