@@ -18,10 +18,10 @@ def connection_settings(folder: DataFolder) -> dict[str, object]:
     ConfError for an address of another kind.
     """
     url = database_url(folder)
-    return postgres_settings(url) if url else _sqlite(folder)
+    return postgres_settings(url) if url else sqlite_settings(folder)
 
 
-def _sqlite(folder: DataFolder) -> dict[str, object]:
+def sqlite_settings(folder: DataFolder) -> dict[str, object]:
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": folder.database,

@@ -1,11 +1,12 @@
 """Owns `archivebox manage`: looking after the collection, and Django's own commands."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 
 from django.core.management import ManagementUtility
 
 from archivebox.cli.errors import BadInputError
-from archivebox.cli.manage import reindex
+from archivebox.cli.manage import move_database, reindex
 from archivebox.cli.manage.parser import Parser
 from archivebox.cli.output import counted
 from archivebox.cli.session import Session
@@ -15,11 +16,20 @@ from archivebox.core.crawl_control.process_retention import FAILED_STAY, cleanup
 SHORTEST = timedelta(hours=1)
 
 
+def refuse_early(params: Mapping[str, object]) -> None:
+    """A password in a URL on the command line."""
+    args = params.get("args")
+    if params.get("action") == "move_database" and isinstance(args, tuple):
+        move_database.refuse_passwords(args)
+
+
 def run(session: Session, *, action: str, args: tuple[str, ...]) -> int:
     if action == "cleanup_processes":
         return _cleanup_processes(session, args)
     if action == "reindex":
         return reindex.run(session, args)
+    if action == "move_database":
+        return move_database.run(session, args)
     try:
         ManagementUtility(["archivebox manage", action, *args]).execute()
     except SystemExit as end:

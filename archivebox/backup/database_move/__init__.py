@@ -1,0 +1,1 @@
+"""Owns moving the rows of a collection from one database to another."""
