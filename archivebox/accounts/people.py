@@ -6,11 +6,10 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError
 
 from archivebox.accounts import audit
+from archivebox.accounts.login_links import make_login_token
 from archivebox.accounts.roles import Account, Role, role_of
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.users import SYSTEM
-from archivebox.config import keys
-from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.intake import schedules
 
 ROLES = (Role.ADMIN, Role.EDITOR, Role.VIEWER)
@@ -49,7 +48,7 @@ def make(by: User | None, name: str, role: Role, action: str, **detail: str) -> 
 
 def invitation(user: User) -> str:
     """The secret of a link that logs this account in once, within an hour, and lets it choose a password."""
-    return keys.make_login_token(DATA_FOLDER, user.pk)
+    return make_login_token(user.pk)
 
 
 def give_role(by: User | None, user: User, role: Role) -> None:

@@ -28,6 +28,7 @@ from archivebox.config.collection import (
 )
 from archivebox.config.conffile import ConfError
 from archivebox.config.early import early_settings
+from archivebox.config.joining import join
 from archivebox.config.resolve import SettingError
 from archivebox.lib.garbage import without_collections
 from archivebox.lib.openfiles import TooFewFilesError
@@ -119,6 +120,7 @@ def _prepare_and_run(session: Session, target: str, needs: Needs, given: Globals
     with without_collections():
         if needs is not Needs.NOTHING:
             refuse_others(session.folder)
+            join(session.folder)
             _set_up_django(session.folder, needs)
         body = importlib.import_module(module_name)
     _refuse_early(body, params)

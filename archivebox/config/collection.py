@@ -15,6 +15,7 @@ from archivebox.config.migration_backup import back_up_before_migrations
 from archivebox.config.newer import unknown_migrations
 from archivebox.config.origin import APPLICATION_ID, Origin, origin_of
 from archivebox.config.privacy import keep_private
+from archivebox.config.shared_secrets import SharedSecretError, has_shared_secrets, share_secrets
 from archivebox.lib.files import atomic_write, locked
 from archivebox.storage.layout import DataFolder
 
@@ -91,12 +92,18 @@ def refuse_others(folder: DataFolder) -> None:
 def refuse_newer(folder: DataFolder) -> None:
     """CollectionError where a newer version has changed the database; it stays as it is."""
     unknown = unknown_migrations(folder, _own_migrations())
-    if unknown:
+    if not unknown:
+        return
+    if database_url(folder):
         raise CollectionError(
-            f"{folder.root} was last used by a newer version of ArchiveBox, which has changed its database "
-            f"({unknown[-1]}). This version cannot open it, and has changed nothing there: install the newer version "
-            f"again, or restore the backup from before the upgrade (in {folder.backups}; docs/backup.md)."
+            f"A newer version of ArchiveBox on another machine has changed the database ({unknown[-1]}). Upgrade this "
+            "machine to that version; docs/fleet.md says how several machines are upgraded."
         )
+    raise CollectionError(
+        f"{folder.root} was last used by a newer version of ArchiveBox, which has changed its database "
+        f"({unknown[-1]}). This version cannot open it, and has changed nothing there: install the newer version "
+        f"again, or restore the backup from before the upgrade (in {folder.backups}; docs/backup.md)."
+    )
 
 
 def refuse_unwritable(folder: DataFolder) -> None:
@@ -128,7 +135,9 @@ def open_collection(*, create: bool) -> None:
     with locked(folder.init_lock):
         if not _is_ready(folder, stamp):
             with _other_versions_kept_away(folder, stamp):
-                _migrate(folder)
+                with _one_machine_at_a_time(folder):
+                    _migrate(folder)
+                    _share_secrets(folder)
                 atomic_write(_stamp_file(folder), stamp)
 
 
@@ -165,7 +174,7 @@ def _is_ready(folder: DataFolder, stamp: str) -> bool:
     except FileNotFoundError:
         return False
     if database_url(folder):
-        return _server_has_tables()
+        return has_shared_secrets(folder) and _server_has_tables()
     return origin_of(folder.database) is not Origin.NOBODYS
 
 
@@ -200,6 +209,34 @@ def _migrate(folder: DataFolder) -> None:
     except DatabaseCopyError as problem:
         raise CollectionError(str(problem)) from problem
     call_command("migrate", verbosity=0, interactive=False)
+
+
+@contextmanager
+def _one_machine_at_a_time(folder: DataFolder) -> Iterator[None]:
+    """Of machines that share a database, only one migrates it; the next finds nothing left to do."""
+    from django.db import connection  # what asks for its settings
+
+    if not database_url(folder):
+        yield
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [APPLICATION_ID])
+        try:
+            yield
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [APPLICATION_ID])
+
+
+def _share_secrets(folder: DataFolder) -> None:
+    from django.db import connection  # what asks for its settings
+
+    if not database_url(folder):
+        return
+    try:
+        with connection.cursor() as cursor:
+            share_secrets(folder, cursor)
+    except SharedSecretError as problem:
+        raise CollectionError(str(problem)) from problem
 
 
 def schema_of(folder: DataFolder) -> str:

@@ -3,12 +3,17 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from archivebox.config.database import postgres_settings
 from archivebox.config.database_copy import DatabaseCopyError
 from archivebox.lib import processes
+
+if TYPE_CHECKING:
+    import psycopg
 
 
 def dump_postgres(url: str, target: Path) -> None:
@@ -39,15 +44,21 @@ def has_postgres_programs() -> bool:
 
 def has_tables(url: str) -> bool:
     """Whether anything is in the database that ``url`` names; DatabaseCopyError where it does not answer."""
+    with opened_cursor(url) as cursor:
+        cursor.execute("SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = ANY (current_schemas(false)))")
+        return bool(cursor.fetchall()[0][0])
+
+
+@contextmanager
+def opened_cursor(url: str) -> "Iterator[psycopg.Cursor[tuple[Any, ...]]]":
+    """A connection of its own to the database that ``url`` names, before Django is set up. DatabaseCopyError."""
     import psycopg  # only who uses PostgreSQL needs it: 60 ms
 
     try:
-        with psycopg.connect(_conninfo(url), password=_password(url)) as connection:
-            query = "SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = ANY (current_schemas(false)))"
-            row = connection.execute(query).fetchone()
+        with psycopg.connect(_conninfo(url), password=_password(url)) as connection, connection.cursor() as cursor:
+            yield cursor
     except psycopg.Error as error:
         raise DatabaseCopyError(f"The database of DATABASE_URL does not answer: {error}".strip() + ".") from None
-    return bool(row and row[0])
 
 
 def _program(name: str) -> str:

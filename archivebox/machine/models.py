@@ -4,5 +4,6 @@ from archivebox.machine.binary import Binary
 from archivebox.machine.host import Machine, NetworkInterface
 from archivebox.machine.periodic import PeriodicTask
 from archivebox.machine.process import Process
+from archivebox.machine.shared_secret import SharedSecret
 
-__all__ = ["Binary", "Machine", "NetworkInterface", "PeriodicTask", "Process"]
+__all__ = ["Binary", "Machine", "NetworkInterface", "PeriodicTask", "Process", "SharedSecret"]

@@ -155,11 +155,6 @@ class DataFolder:
         return self.run / "listening"
 
     @property
-    def login_links(self) -> Path:
-        """One file a link that logs in once, named by the hash of its secret."""
-        return self.run / "login-links"
-
-    @property
     def supervisord_conf(self) -> Path:
         return self.run / "supervisord.conf"
 

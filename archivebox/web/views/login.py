@@ -20,6 +20,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit, entering
+from archivebox.accounts.login_links import peek_login_link, redeem_login_link
 from archivebox.accounts.openid import admission
 from archivebox.accounts.openid.configured import configured, takes_passwords
 from archivebox.accounts.openid.exchange import to_ask
@@ -27,8 +28,6 @@ from archivebox.accounts.roles import Action
 from archivebox.accounts.second_factor.authenticators import SecondFactors
 from archivebox.accounts.second_factor.rows import Passkey
 from archivebox.base_models.transactions import write_transaction
-from archivebox.config import keys
-from archivebox.config.settings import DATA_FOLDER
 from archivebox.web.auth import login_throttle
 from archivebox.web.auth.confirmation import ask_to_confirm, is_confirmed
 from archivebox.web.auth.login_steps import after_password
@@ -91,8 +90,8 @@ def link(request: HttpRequest, token: str) -> HttpResponse:
     attempt = login_throttle.by_link(request)
     if attempt.wait:
         return render(request, "web/link.html", {"user_name": ""}, status=429)
-    find = keys.redeem_login_link if request.method == "POST" else keys.peek_login_link
-    user_id = find(DATA_FOLDER, token)
+    find = redeem_login_link if request.method == "POST" else peek_login_link
+    user_id = find(token)
     user = None if user_id is None else User.objects.filter(pk=user_id, is_active=True).first()
     if user is None:
         return render(request, "web/link.html", {"user_name": ""}, status=403)

@@ -10,6 +10,7 @@ from contextlib import suppress
 from django.db import DatabaseError
 from django.db.models import Q
 
+from archivebox.accounts.login_links import make_login_token
 from archivebox.base_models.transient import transient_problem
 from archivebox.config import keys
 from archivebox.config.collection import open_collection
@@ -158,7 +159,7 @@ def _tell_how_to_log_in(base_url: str, tell: Tell) -> None:
         if name := admin_with_password(early_settings(DATA_FOLDER)):
             tell(f"Log in as {name}, with ADMIN_PASSWORD.")
         else:
-            token = keys.make_login_token(DATA_FOLDER, admin_to_log_in().pk)
+            token = make_login_token(admin_to_log_in().pk)
             tell(f"Log in as administrator, once, within an hour: {login_address(base_url, token)}")
     except (DatabaseError, OSError) as error:  # what passes by itself ends no server
         if not (sentence := transient_problem(error)):

@@ -9,10 +9,9 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from archivebox.accounts import people, tokens
+from archivebox.accounts.login_links import redeem_login_link
 from archivebox.accounts.models import Account, Answer, AuditEntry, Token
 from archivebox.accounts.roles import Role, role_of
-from archivebox.config import keys
-from archivebox.config.settings import DATA_FOLDER
 from tests.integration.api.conftest import Caller, Make
 
 
@@ -75,8 +74,8 @@ def test_an_account_is_invited_by_a_link_that_works_once(caller: Make) -> None:
     user = User.objects.get(pk=made["id"])
     assert (role_of(user), user.has_usable_password()) == (Role.EDITOR, False)
     secret = made["link"].rstrip("/").rpartition("/")[2]
-    assert keys.redeem_login_link(DATA_FOLDER, secret) == user.pk
-    assert keys.redeem_login_link(DATA_FOLDER, secret) is None
+    assert redeem_login_link(secret) == user.pk
+    assert redeem_login_link(secret) is None
     assert "already" in admin.post("/api/v1/users", {"username": "new@example.org"}, status=422)["detail"]
     assert "letters" in admin.post("/api/v1/users", {"username": "<b>"}, status=422)["detail"]
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from archivebox.config import keys
+from archivebox.accounts.login_links import make_login_token
 from archivebox.config.early import early_settings
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.lib.addresses import ListenAddress
@@ -30,7 +30,7 @@ class Command(BaseCommand):
         if user is None:
             raise CommandError(f"No account named {name}.")
         base = options["url"] or settings.BASE_URL or self._served()
-        self.stdout.write(login_address(base, keys.make_login_token(DATA_FOLDER, user.pk)))
+        self.stdout.write(login_address(base, make_login_token(user.pk)))
 
     def _served(self) -> str:
         """Where the server is, or will be when it is started as it is set."""
