@@ -21,6 +21,7 @@ DATABASE_ALONE = {
     "imports/{import_id}/start",
     "jobs/{job_id}/{change}",
     "tokens",
+    "users",
     "webhooks",
     "webhooks/{webhook_id}/secret",
 }
