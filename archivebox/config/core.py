@@ -94,6 +94,12 @@ _WORK = (
     SettingSpec("HOOK_FILE_MAX", "integer", 16_000 * MEGABYTE, "Bytes of the largest file of a hook", minimum=MEGABYTE),
     SettingSpec("DISK_FREE_MIN", "integer", 500 * MEGABYTE, "Bytes of free disk below which no work begins", minimum=0),
     SettingSpec(
+        "SPARE_BROWSER",
+        "boolean",
+        True,
+        "Next to a server, start a browser for the next crawl ahead, for ten minutes after the last one",
+    ),
+    SettingSpec(
         "MEASURE_REPLAY", "boolean", True, "Measure how much of each page its replay shows, while nothing else runs"
     ),
     SettingSpec("PROCESS_RETENTION_DAYS", "integer", 30, "Days that process records stay; 0: for ever", minimum=0),

@@ -34,6 +34,7 @@ class Hook:
     its own. ``direct``: it connects past the proxy of its crawl. ``gate``: where it fails, nothing that comes after it
     starts. ``tells``: the settings that say which others it tells of the page. ``preload``: the modules that the
     Python of its ``environment`` imports once for many pages.
+    ``spare``: the script beside it that starts ahead what it holds.
     ``newer_dialect``: it prints ``failed`` for any exception. ``digest``: SHA-256 of the script.
     """
 
@@ -58,6 +59,7 @@ class Hook:
     described: bool = False
     environment: str = ""
     preload: tuple[str, ...] = ()
+    spare: str = ""
     newer_dialect: bool = False
     digest: str = ""
 
@@ -152,6 +154,7 @@ def read_hook(plugin: str, path: Path, name: HookName, script: Script, declared:
         gate=flags.get("gate", False) and name.event == "Snapshot" and not name.background,
         tells=lists.get("tells", ()),
         preload=lists.get("preload", ()),
+        spare=_spare(name, path, declared, warnings),
         argv=script.options if argv is None else tuple(item.lstrip("-") for item in argv),
         applies=_applies(name, declared, warnings),
         interpreter=script.interpreter,
@@ -160,6 +163,17 @@ def read_hook(plugin: str, path: Path, name: HookName, script: Script, declared:
         digest=script.digest,
     )
     return hook, warnings
+
+
+def _spare(name: HookName, path: Path, declared: JSON, warnings: list[str]) -> str:
+    """The script beside a hook of a crawl that starts ahead what it holds; empty: there is none."""
+    script = declared.get("spare", "") if isinstance(declared, dict) else ""
+    if script == "":
+        return ""
+    if name.event == "Crawl" and isinstance(script, str) and "/" not in script and path.with_name(script).is_file():
+        return script
+    warnings.append(f'"spare" in "x-hooks" of {name} names no script beside a hook of a crawl and is ignored')
+    return ""
 
 
 def _applies(name: HookName, declared: JSON, warnings: list[str]) -> Applies:
@@ -190,6 +204,6 @@ def _metadata(
             flags[key] = value
         elif key in HOOK_LISTS and isinstance(value, list) and all(isinstance(item, str) for item in value):
             lists[key] = string_list(value)
-        elif key != "applies" and (key, value) != ("network", DIRECT):
+        elif key not in ("applies", "spare") and (key, value) != ("network", DIRECT):
             warnings.append(f'"{key}" in "x-hooks" of {name} is not understood and is ignored')
     return flags, lists

@@ -43,6 +43,13 @@ def is_short_of_memory() -> bool:
     return False
 
 
+def available_memory() -> int | None:
+    """Return the bytes of memory that could be had without swapping (proc_meminfo(5)); None where nobody tells."""
+    with suppress(OSError, ValueError, IndexError), open("/proc/meminfo", encoding="ascii") as file:  # noqa: PTH123
+        return next((int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable:")), None)
+    return None
+
+
 def extended(seconds: float, delayed: float = 0.0) -> float:
     """Return how long something may take now that may take so many seconds on an idle machine.
 

@@ -185,6 +185,11 @@ class DataFolder:
         return self.run / "spawn"
 
     @property
+    def spares(self) -> Path:
+        """Where programs run that were started ahead for the next crawl; they leave nothing there."""
+        return self.run / "spare"
+
+    @property
     def tabs(self) -> Path:
         """A file for each tab that this machine may have open, locked while it is."""
         return self.run / "tabs"

@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from archivebox.lib.mime_sniffing import parse_content_type
 
 PAGES = ("text/", "application/xhtml+xml", "application/xml", "application/json", "image/svg+xml")
 # Chromium downloads these (third_party/blink/common/mime_util/mime_util.cc, kUnsupportedTextTypes).
 FILES = ("csv", "calendar", "vcard", "tab-separated-values", "rtf", "directory", "ldif", "qif", "ofx")
-
-
-# Addresses at whose end is a file nearly always; with a colon in the name it is a page of a wiki about one.
-FILE_URL = (
-    r"(?i)^https?://[^/?#]+/([^?#]*/)?[^/?#:]+\.(pdf|epub|djvu|zip|t?gz|bz2|xz|7z|rar|tar|iso|png|jpe?g|gif|webp|avif|bmp"
-    r"|tiff?|mp3|m4a|og[ag]|opus|flac|wav|mp4|m4v|webm|mov|mkv|avi|docx?|xlsx?|pptx?|od[tsp])([?#]|$)"
-)
-
-
-def is_file_url(url: str) -> bool:
-    """Say whether a URL looks as if a file were there, and not a page."""
-    return re.match(FILE_URL, url) is not None
 
 
 def essence_of(content_type: str) -> str:

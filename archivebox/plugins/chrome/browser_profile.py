@@ -40,6 +40,11 @@ def make_profile(settings: Settings, folder: str) -> str:
     return profile
 
 
+def is_fresh(settings: Settings) -> bool:
+    """Say whether the browser starts on an empty profile, whichever crawl it is for."""
+    return not settings.path("CHROME_USER_DATA_DIR") and not _profile_of_persona()
+
+
 def _profile_of_persona() -> str:
     """Return the profile of the crawl's persona, '' where it has none, or the page is visited as nobody."""
     name = os.environ.get("ACTIVE_PERSONA", NO_PERSONA)

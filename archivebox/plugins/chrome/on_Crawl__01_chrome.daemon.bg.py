@@ -2,9 +2,9 @@
 """Launch Chromium once for a crawl on this machine, keep watch over it and its tabs, and end it on TERM.
 
 Others find it through `session.json` in this hook's folder and speak to it through the relay here, with which it ends:
-Chromium leaves when its pipe is closed. For a crawl that begins with a file it is launched when a tab is wanted. A tab
-belongs to the process named in its first address (`about:blank#archivebox-<pid>-<start ticks>-<Snapshot>`): when that
-process is gone, its tab is closed here.
+Chromium leaves when its pipe is closed. It may have been started ahead (`spare.py`). For a crawl that begins with a
+file it is launched when a tab is wanted. A tab belongs to the process named in its first address
+(`about:blank#archivebox-<pid>-<start ticks>-<Snapshot>`): when that process is gone, its tab is closed here.
 """
 
 from __future__ import annotations
@@ -14,93 +14,24 @@ import os
 import re
 import select
 import selectors
-import subprocess
 import time
 
-from browser_profile import make_profile
-from folders import make_folder, remove_folder
-from launch import PIPE, browser_pipe, find_chromium, flags
+from browser import Browser
 from memory import LOOK_AGAIN, MB, end_the_greedy
 from others import OF_BROWSER, remove_files, tell
 from relay import Relay
 from relay.screencast import Screencast
+from spare_browser import TakenBrowser, take_spare
 
-from archivebox.plugins.base import (
-    Hook,
-    Program,
-    Settings,
-    StopRequest,
-    log,
-    ready,
-    start_program,
-    try_again,
-    write_atomically,
-)
-from archivebox.plugins.base.cdp import CDPConnection, CDPError, CDPEvent
+from archivebox.lib.file_urls import is_file_url
+from archivebox.plugins.base import Hook, Settings, StopRequest, log, ready, try_again, write_atomically
+from archivebox.plugins.base.cdp import CDPError, CDPEvent
 from archivebox.plugins.base.lifeline import end_with_engine
-from archivebox.plugins.base.media_types import is_file_url
 from archivebox.plugins.base.programs import open_process, start_ticks
 
 SESSION, WANTED = "session.json", "wanted"
 WANTED_LOOK = 0.02  # seconds between two looks for who wants a tab, in a crawl that began with a file
-LAUNCH_TIME = 20.0  # seconds until it must answer; it takes 0.2 on an idle machine
-CLOSE_TIME = 1.0  # seconds for Chromium to leave by itself before its tree is ended; it takes 0.2
 HOLDER = re.compile(r"^about:blank#archivebox-(\d+)-(\d+)(?:-([\w-]*))?$")
-
-
-class Browser:
-    """Chromium, our end of its pipe, and its temporary folder (profile included), locked for as long as we live."""
-
-    def __init__(self, settings: Settings) -> None:
-        binary = find_chromium(settings)
-        self.folder, self._lock = make_folder()
-        try:
-            profile = make_profile(settings, self.folder)
-            self.keeps_profile = not profile.startswith(self.folder)
-            command = [binary, *flags(settings, profile)]
-            self.sandbox = "--no-sandbox" not in command
-            # Its temporary files go into our folder, so that they are gone with it even when it was killed.
-            environment = {**os.environ, "TMPDIR": self.folder}
-            with browser_pipe() as self.pipe:
-                self.program: Program = start_program(command, env=environment, pass_fds=PIPE)
-        except BaseException:
-            remove_folder(self.folder)
-            raise
-
-    def describe(self, relay: Relay, screencast: Screencast, version: dict[str, str]) -> dict[str, object]:
-        """Return what others need to know."""
-        return {
-            "socket": relay.socket,
-            "ws_url": relay.url,
-            "screencast": screencast.socket,
-            "pid": self.program.pid,
-            "start_ticks": start_ticks(self.program.pid),
-            "version": version["product"],
-            "user_agent": version["userAgent"],
-            "folder": self.folder,
-            "sandbox": self.sandbox,
-        }
-
-    def version(self) -> dict[str, str]:
-        """Wait until it answers."""
-        try:
-            return CDPConnection(self.pipe).call("Browser.getVersion", timeout=LAUNCH_TIME)
-        except CDPError as error:
-            raise CDPError(
-                f"Chromium did not start ({error}); its own words are above. If they speak of a sandbox: "
-                "CHROME_SANDBOX=false."
-            ) from error
-
-    def end(self) -> None:
-        """End its tree and remove its folder; where its profile is somebody's and stays, let it close first."""
-        if self.keeps_profile:
-            self.pipe.close()
-            try:
-                self.program.popen.wait(CLOSE_TIME)
-            except subprocess.TimeoutExpired as error:
-                log(f"Chromium did not close by itself: {error}")
-        self.program.end(0.3)  # TERM: 0.04 s instead of 0.14
-        remove_folder(self.folder)
 
 
 class TabWatch:
@@ -153,6 +84,29 @@ class TabWatch:
             os.close(descriptor)
 
 
+def describe(browser: Browser, version: dict[str, str]) -> dict[str, object]:
+    """Return what others need to know of the browser."""
+    return {
+        "pid": browser.pid,
+        "start_ticks": start_ticks(browser.pid),
+        "version": version["product"],
+        "user_agent": version["userAgent"],
+        "folder": browser.folder,
+        "sandbox": "--no-sandbox" not in browser.command,
+    }
+
+
+def ways_in(relay: Relay, screencast: Screencast) -> dict[str, object]:
+    """Return where others speak to the browser."""
+    return {"socket": relay.socket, "ws_url": relay.url, "screencast": screencast.socket}
+
+
+def end_with_parent(browser: TakenBrowser, selector: selectors.BaseSelector) -> None:
+    """End a browser whose parent has gone: nobody else would."""
+    selector.unregister(browser.parent)
+    browser.kill()
+
+
 def serve(browser: Browser, stop: StopRequest, memory_max: int) -> int:
     """Relay and watch until told to stop (0) or until the browser has ended (1); `memory_max`: bytes of a page."""
     version = browser.version()
@@ -161,8 +115,10 @@ def serve(browser: Browser, stop: StopRequest, memory_max: int) -> int:
         screencast = Screencast(relay, browser.folder)
         watch = TabWatch(relay, screencast)
         selector.register(stop, selectors.EVENT_READ, lambda _: None)
-        session = browser.describe(relay, screencast, version)
-        tell(cdp_url=relay.url, pid=browser.program.pid)
+        if isinstance(browser, TakenBrowser):
+            selector.register(browser.parent, selectors.EVENT_READ, lambda _: end_with_parent(browser, selector))
+        session = describe(browser, version) | ways_in(relay, screencast)
+        tell(cdp_url=relay.url, pid=browser.pid)
         write_atomically(SESSION, json.dumps(session, indent=2) + "\n", secret=True)
         ready()
         look_at = 0.0
@@ -194,7 +150,7 @@ def main() -> None:
         wait_until_wanted(stop)
         if stop:
             return
-    browser = Browser(settings)
+    browser = take_spare(settings) or Browser(settings)
     code = 1
     try:
         code = serve(browser, stop, settings.int("CHROME_MEMORY_MAX") * MB)

@@ -92,9 +92,14 @@ def _listener(crawl_id: UUID) -> socket.socket:
     except OSError as error:
         log.info("Crawl %s gets another port: %s action=port_taken", crawl_id, error)
     listener = listen(0)
+    _write_port(crawl_id, listener)
+    return listener
+
+
+def _write_port(crawl_id: UUID, listener: socket.socket) -> None:
+    path = DATA_FOLDER.way_out(crawl_id)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     atomic_write(path, str(listener.getsockname()[1]))
-    return listener
 
 
 def listen(port: int) -> socket.socket:
@@ -118,6 +123,8 @@ class CrawlProxies:
         self._loop = loop
         self._ports_in = ports_in
         self._proxies: dict[UUID, CrawlProxy] = {}
+        self._reserved: socket.socket | None = None
+        """A port that the next crawl may get: what connects to it before is never answered."""
         self.on_proxy_death: Callable[[UUID], None] | None = None
         """Called with each crawl whose connections broke off with the egress process."""
         ports_in.setblocking(False)
@@ -129,6 +136,29 @@ class CrawlProxies:
             self._hand_over(self._proxies[crawl_id])
         return Proxy(f"{LOOPBACK}:{self._proxies[crawl_id].port}", hook_password(crawl_id))
 
+    def is_known(self, crawl_id: UUID) -> bool:
+        """Whether a crawl has a port already, here or from another worker."""
+        return crawl_id in self._proxies or DATA_FOLDER.way_out(crawl_id).exists()
+
+    def reserve(self) -> Proxy:
+        """The proxy of a crawl that is yet to come: no policy is known of it, so nothing goes out by it."""
+        self.drop_reserved()
+        self._reserved = listen(0)
+        return Proxy(f"{LOOPBACK}:{self._reserved.getsockname()[1]}", "")
+
+    def give_reserved(self, crawl_id: UUID) -> None:
+        """Let a crawl that has no port yet have the one that is reserved."""
+        if self._reserved is not None and crawl_id not in self._proxies:
+            _write_port(crawl_id, self._reserved)
+            self.proxy_of(crawl_id)
+        self.drop_reserved()
+
+    def drop_reserved(self) -> None:
+        """Let go of the port that is reserved; who has connected to it is cut off."""
+        if self._reserved is not None:
+            self._reserved.close()
+            self._reserved = None
+
     def keep(self, crawl_ids: AbstractSet[UUID]) -> None:
         """Let go of the ports of all other crawls: nothing of them is at work here."""
         for crawl_id in self._proxies.keys() - crawl_ids:
@@ -137,6 +167,7 @@ class CrawlProxies:
 
     def close(self) -> None:
         self.keep(frozenset())
+        self.drop_reserved()
         self._ports_in.close()
 
     def _hand_over(self, proxy: CrawlProxy) -> None:

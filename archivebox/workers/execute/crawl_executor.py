@@ -32,6 +32,7 @@ from archivebox.storage.layout import HOOK_RUNS
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.hooks.capped_log import cut_all
 from archivebox.workers.execute.hooks.process import HookProcess
+from archivebox.workers.execute.hooks.spare import SpareProcess
 from archivebox.workers.execute.leased_item import LeasedItem
 from archivebox.workers.execute.steps.executor import StepExecutor
 from archivebox.workers.execute.steps.rules import HookRules
@@ -59,6 +60,7 @@ class CrawlRunExecutor(LeasedItem):
         self.preempted = False
         self.began = engine.loop.time()
         self.rules = CrawlRules(self)
+        self.spare = engine.spares.claim(loaded.crawl_id, loaded.call)
         call = replace(loaded.call, proxy=engine.proxies.proxy_of(loaded.crawl_id))
         schedule = Schedule(Planned(hook) for hook in discover_hooks("Crawl"))
         self.steps = StepExecutor(self, call, schedule, self.rules, self.rules)
@@ -126,6 +128,9 @@ class CrawlRunExecutor(LeasedItem):
         self.finish()
 
     def finish(self) -> None:
+        if self.spare is not None:
+            self.spare.release()
+        self.engine.spares.note_use(self.steps.call)
         self.engine.unstartable.pop(self.crawl_id, None)
         super().finish()
 
@@ -150,6 +155,9 @@ class CrawlRules(HookRules):
 
     def hook_started(self, item: Planned, run: HookProcess) -> None:
         """There is no result to write it to."""
+
+    def spare_of(self, item: Planned) -> SpareProcess | None:
+        return self._executor.spare if item.hook.spare else None
 
     def settle(self, item: Planned, result: Outcome, reason: str = "") -> None:
         item.status = str(result.status)

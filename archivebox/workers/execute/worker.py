@@ -69,7 +69,13 @@ class Worker:
     """One worker process. ``run`` returns when it was told to stop and has put everything down."""
 
     def __init__(
-        self, process: Process, *, crew: WorkerCount, ports_in: socket.socket, pulse: int | None = None
+        self,
+        process: Process,
+        *,
+        crew: WorkerCount,
+        ports_in: socket.socket,
+        pulse: int | None = None,
+        serves: bool = False,
     ) -> None:
         self.process = process
         self.settings = resolve_settings(base_layers())
@@ -79,6 +85,7 @@ class Worker:
         self.engine.journal.on_lost = self._lease_lost
         self.engine.journal.on_broken = self._journal_broke
         self.held = LeasedItems(self.engine)
+        self.engine.spares.is_served, self.engine.spares.is_idle = serves, lambda: not self.held.all
         self.orphans = Orphans(self.engine, lambda: not self.held.pages)
         self.retention_days = self.settings.get_int("PROCESS_RETENTION_DAYS")
         self.removed_retention_days = self.settings.get_int("REMOVED_RETENTION_DAYS")
@@ -150,6 +157,7 @@ class Worker:
         for lease, loaded in polled.loaded.items():
             self._begin_or_release(lease, loaded)
         self._answer_requests(polled)
+        self.engine.spares.review()
         for crawl_id in polled.unneeded:
             if not idle[crawl_id].ending:
                 self._spawn(idle[crawl_id].end("requeue" if idle[crawl_id].preempted else "seal"))
@@ -268,6 +276,7 @@ class Worker:
         self.engine.proxies.keep(self.held.crawls())
         if not self.held.all:
             self.engine.starter.end_servers_of_environments()
+            self.engine.spares.start_soon()
         if page is not None:
             self.orphans.record_new()
             if not self.held.pages:
@@ -319,6 +328,7 @@ class Worker:
             self._sibling_died.clear()
             self.engine.reap_orphans()
             self.engine.exits.end_stuck_servers()
+            self.engine.spares.review()
             if self.held.all:
                 await self._renew()
             held = [lease.pk for lease in self.held.all]
@@ -443,10 +453,11 @@ def main(
     crew: WorkerCount,
     ports_in: socket.socket,
     pulse: int | None = None,
+    serves: bool = False,
 ) -> int:
     """Be a worker until told to stop; returns the exit status. The lock file says for how long it lives.
 
-    ``ports_in``: where ports of crawls are handed to the egress process.
+    ``ports_in``: where ports of crawls are handed to the egress process. ``serves``: whether a server wants it.
     """
     processes.become_subreaper()
     end_hanging_transactions()
@@ -462,7 +473,7 @@ def main(
     connection.close()  # the journal's thread has one of its own
     error: BaseException | None = None
     try:
-        asyncio.run(_work(process, crew, ports_in, pulse))
+        asyncio.run(_work(process, crew, ports_in, pulse, serves=serves))
     except Exception as problem:
         error = problem
         log.exception("The worker broke action=worker_broke")
@@ -474,5 +485,7 @@ def main(
     return code
 
 
-async def _work(process: Process, crew: WorkerCount, ports_in: socket.socket, pulse: int | None) -> None:
-    await Worker(process, crew=crew, ports_in=ports_in, pulse=pulse).run()
+async def _work(
+    process: Process, crew: WorkerCount, ports_in: socket.socket, pulse: int | None, *, serves: bool
+) -> None:
+    await Worker(process, crew=crew, ports_in=ports_in, pulse=pulse, serves=serves).run()

@@ -265,7 +265,14 @@ class Orchestrator:
         self.ports_out.close()
         processes.set_title("archivebox worker")
         crew = WorkerCount(self.wanted if self.as_needed else self.count, self.count)
-        return worker.main(key, self.process.pk, crew=crew, ports_in=self.ports_in, pulse=pulse.detach())
+        return worker.main(
+            key,
+            self.process.pk,
+            crew=crew,
+            ports_in=self.ports_in,
+            pulse=pulse.detach(),
+            serves=self.serve_commands is not None,
+        )
 
     def _be_egress(self, key: UUID, pulse: socket.socket) -> int:
         self.ports_in.close()

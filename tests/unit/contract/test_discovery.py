@@ -237,6 +237,30 @@ def test_metadata_is_read(tmp_path: Path) -> None:
     assert plugin.warnings == ()
 
 
+def test_a_hook_of_a_crawl_names_the_script_that_starts_ahead_what_it_holds(tmp_path: Path) -> None:
+    files, config = {"on_Crawl__01_x.bg.py": "", "spare.py": ""}, {"on_Crawl__01_x.bg.py": {"spare": "spare.py"}}
+    plugin = read(make(tmp_path / "p", files, {"x-hooks": config}))
+    assert (plugin.hooks[0].spare, plugin.warnings) == ("spare.py", ())
+
+
+@pytest.mark.parametrize(
+    ("hook", "spare"),
+    [
+        ("on_Crawl__01_x.bg.py", "absent.py"),
+        ("on_Crawl__01_x.bg.py", "../p/spare.py"),
+        ("on_Crawl__01_x.bg.py", 5),
+        ("on_Snapshot__01_x.bg.py", "spare.py"),
+    ],
+)
+def test_a_script_that_cannot_be_started_ahead_is_ignored_with_a_warning(
+    tmp_path: Path, hook: str, spare: object
+) -> None:
+    files = {hook: "", "spare.py": ""}
+    plugin = read(make(tmp_path / "p", files, {"x-hooks": {hook: {"spare": spare}}}))
+    assert plugin.hooks[0].spare == ""
+    assert len(plugin.warnings) == 1
+
+
 @pytest.mark.parametrize(
     "metadata",
     [5, [], {"ready": "yes"}, {"exclusive": "tab"}, {"after": [1]}, {"unknown": True}, {"argv": None}, {"fork": 1}],

@@ -29,6 +29,7 @@ from archivebox.storage.layout import hook_file
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.hooks.listener import OutputListener
 from archivebox.workers.execute.hooks.row import HookRow
+from archivebox.workers.execute.hooks.spare import SOCKET
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import folder_unusable, is_of_folder
 
@@ -98,6 +99,11 @@ class HookProcess:
         self._ending: asyncio.Task[None] | None = None
         self._kills_at = self.deadline
         """Loop time from which on we kill it, once it has been told to stop."""
+
+    def inherit_spare(self, descriptor: int) -> None:
+        """Have it inherit the way to what was started ahead for it."""
+        self.pass_fds = (*self.pass_fds, descriptor)
+        self.call = self.call._replace(env={**self.call.env, SOCKET: str(descriptor)})
 
     # --- starting ---------------------------------------------------------------------------------------------
 

@@ -31,6 +31,7 @@ from archivebox.workers.execute.journal import Journal
 log = logging.getLogger(__name__)
 
 PRELOAD = (
+    "archivebox.lib.file_urls",
     "archivebox.plugins.base.programs",
     "archivebox.plugins.base.retry_after",
     "archivebox.plugins.base.tab",

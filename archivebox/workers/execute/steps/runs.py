@@ -61,12 +61,17 @@ class HookRuns:
         run = self._make(item)
         locks = self._executor.resources.acquire_machine_locks(item)
         run.pass_fds = (*locks, item.slot.descriptor) if isinstance(item.slot, Tab) else locks
+        spare = self._executor.rules.spare_of(item)
+        if spare is not None and spare.descriptor is not None:
+            run.inherit_spare(spare.descriptor)
         self._assign(item, run)
         self._executor.results.hook_started(item, run)
         started = False
         try:
             started = run.start()
         finally:
+            if spare is not None:
+                spare.release()
             release_machine_locks(locks)
             if not started:
                 self._by_run.pop(run)  # nobody will tell of its end

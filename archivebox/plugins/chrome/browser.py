@@ -1,0 +1,57 @@
+"""Chromium, with its pipe and the temporary folder that goes with it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+from browser_profile import make_profile
+from folders import make_folder, remove_folder
+from launch import PIPE, browser_pipe, find_chromium, flags
+
+from archivebox.plugins.base import Program, Settings, log, start_program
+from archivebox.plugins.base.cdp import CDPConnection, CDPError
+
+LAUNCH_TIME = 20.0  # seconds until it must answer; it takes 0.2 on an idle machine
+CLOSE_TIME = 1.0  # seconds for Chromium to leave by itself before its tree is ended; it takes 0.2
+
+
+class Browser:
+    """Chromium, our end of its pipe, and its temporary folder (profile included), locked for as long as we live."""
+
+    def __init__(self, settings: Settings) -> None:
+        binary = find_chromium(settings)
+        self.folder, self._lock = make_folder()
+        try:
+            profile = make_profile(settings, self.folder)
+            self.keeps_profile = not profile.startswith(self.folder)
+            self.command = [binary, *flags(settings, profile)]
+            # Its temporary files go into our folder, so that they are gone with it even when it was killed.
+            environment = {**os.environ, "TMPDIR": self.folder}
+            with browser_pipe() as self.pipe:
+                self.program: Program = start_program(self.command, env=environment, pass_fds=PIPE)
+            self.pid = self.program.pid
+        except BaseException:
+            remove_folder(self.folder)
+            raise
+
+    def version(self) -> dict[str, str]:
+        """Wait until it answers."""
+        try:
+            return CDPConnection(self.pipe).call("Browser.getVersion", timeout=LAUNCH_TIME)
+        except CDPError as error:
+            raise CDPError(
+                f"Chromium did not start ({error}); its own words are above. If they speak of a sandbox: "
+                "CHROME_SANDBOX=false."
+            ) from error
+
+    def end(self) -> None:
+        """End its tree and remove its folder; where its profile is somebody's and stays, let it close first."""
+        if self.keeps_profile:
+            self.pipe.close()
+            try:
+                self.program.popen.wait(CLOSE_TIME)
+            except subprocess.TimeoutExpired as error:
+                log(f"Chromium did not close by itself: {error}")
+        self.program.end(0.3)  # TERM: 0.04 s instead of 0.14
+        remove_folder(self.folder)

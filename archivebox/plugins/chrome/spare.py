@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Start the browser of the next crawl ahead, hand it to that crawl's hook, and end it when nobody has it any more.
+
+The engine starts this next to a server, with the settings of the latest crawl and the port of the next one. What leads
+to it is the socket whose descriptor SPARE_SOCKET names: its other end is with the engine, then with the hook.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+
+from browser import Browser
+from browser_profile import is_fresh
+from spare_browser import ANSWER_MAX, REFUSE, SOCKET, TAKE
+
+from archivebox.plugins.base import Settings, StopRequest, log
+from archivebox.plugins.base.cdp import CDPError
+from archivebox.plugins.base.lifeline import end_with_engine
+
+READY = b"ready"
+NOT_WANTED = 3  # exit status that says: with such settings nobody can use it
+
+
+def offer(browser: Browser, holder: socket.socket, stop: StopRequest) -> int:
+    """Hold the browser until it ends, or until nobody is at the other end any more; whoever asks there gets it.
+
+    Returns the exit status.
+    """
+    process = os.pidfd_open(browser.pid)
+    holder.send(READY)
+    while not stop:
+        there = select.select([stop.fileno(), holder.fileno(), process], [], [])[0]
+        if process in there:
+            break
+        if holder.fileno() not in there:
+            continue
+        asked = holder.recv(ANSWER_MAX)
+        if asked != TAKE:
+            return NOT_WANTED if asked == REFUSE else 0
+        facts = json.dumps({"pid": browser.pid, "folder": browser.folder, "command": browser.command})
+        socket.send_fds(holder, [facts.encode()], [browser.pipe.fileno(), process])
+        browser.pipe.close()  # from now on it ends with the hook, however that ends
+    return 0
+
+
+def main() -> int:
+    stop = StopRequest()
+    end_with_engine()
+    holder = socket.socket(fileno=int(os.environ.pop(SOCKET)))
+    os.set_inheritable(holder.fileno(), False)
+    settings = Settings()
+    if not is_fresh(settings):
+        return NOT_WANTED  # a profile of somebody's is copied when a crawl begins, as it is then
+    browser = Browser(settings)
+    try:
+        browser.version()
+        return offer(browser, holder, stop)
+    except ConnectionError:  # with something unread in its socket, the other end has gone
+        return 0
+    except CDPError as error:
+        log(str(error))
+        return 1
+    finally:
+        browser.end()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

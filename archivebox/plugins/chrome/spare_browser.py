@@ -1,0 +1,109 @@
+"""A browser that was started ahead for the next crawl (decision 0129): how its hook takes it from who started it.
+
+Between them is a socket. Whoever is at its other end has the browser, which is ended once nobody is there any more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+
+from browser import Browser
+from browser_profile import is_fresh
+from folders import remove_folder
+from launch import find_chromium, flags
+
+from archivebox.plugins.base import Settings, log
+from archivebox.plugins.base.cdp import CDPConnection, CDPError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from archivebox.plugins.base.cdp import Params
+
+SOCKET = "SPARE_SOCKET"  # the descriptor by which the engine leads both to each other
+TAKE, REFUSE = b"take", b"refuse"  # what the hook says there
+TAKE_TIME = 2.0  # seconds for an answer; it takes 5 ms
+END_TIME = 3.0  # seconds for it to be ended by its parent; it takes 0.1
+ANSWER_MAX = 1 << 16  # bytes: mostly flags
+
+
+class UnusableError(Exception):
+    """It is gone, or does not answer."""
+
+
+class UnlikeError(UnusableError):
+    """It is not the one that would be started now, and the next one would not be, either."""
+
+
+class TakenBrowser(Browser):
+    """The browser, as the crawl's hook has it. Its parent is another process, without which it ends, too."""
+
+    def __init__(self, parent: socket.socket, settings: Settings) -> None:
+        self.parent = parent
+        facts, descriptors = ask(parent)
+        pipe, self._process = descriptors
+        self.pipe = socket.socket(fileno=pipe)
+        self.pid, self.folder, self.command = facts["pid"], facts["folder"], facts["command"]
+        profile = os.path.join(self.folder, "profile")
+        if not is_fresh(settings) or self.command != [find_chromium(settings), *flags(settings, profile)]:
+            raise UnlikeError("it was started with other flags, or on another profile")
+        try:
+            self._version = CDPConnection(self.pipe).call("Browser.getVersion", timeout=TAKE_TIME)
+        except CDPError as error:
+            raise UnusableError(str(error)) from error
+
+    def version(self) -> dict[str, str]:
+        return self._version
+
+    def kill(self) -> None:
+        """End it at once: its parent is gone."""
+        try:
+            signal.pidfd_send_signal(self._process, signal.SIGKILL)
+        except ProcessLookupError:
+            return
+
+    def end(self) -> None:
+        """Let go of it, and wait until its parent has ended it and removed its folder; else do that here."""
+        self.pipe.close()
+        self.parent.shutdown(socket.SHUT_WR)
+        if not select.select([self.parent], [], [], END_TIME)[0]:
+            log("the browser is killed: the process that started it does not end it")
+        self.kill()
+        remove_folder(self.folder)
+        self.parent.close()
+
+
+def ask(parent: socket.socket) -> tuple[Params, list[int]]:
+    """Ask for the browser; returns what is known of it, and descriptors of its pipe and its process."""
+    parent.settimeout(TAKE_TIME)
+    try:
+        parent.send(TAKE)
+        while True:  # that it is ready may have been said before, and not been read
+            answer, descriptors, _, _ = socket.recv_fds(parent, ANSWER_MAX, 2)
+            if len(descriptors) == 2:
+                return json.loads(answer), list(descriptors)
+            if not answer:
+                raise UnusableError("it has ended")
+    except OSError as error:
+        raise UnusableError(str(error) or type(error).__name__) from error
+
+
+def take_spare(settings: Settings) -> TakenBrowser | None:
+    """Return the browser that was started ahead for this crawl; None where there is none that would do."""
+    number = os.environ.pop(SOCKET, "")
+    if not number:
+        return None
+    parent = socket.socket(fileno=int(number))
+    os.set_inheritable(parent.fileno(), False)
+    try:
+        return TakenBrowser(parent, settings)
+    except UnusableError as error:
+        log(f"the browser that was started ahead is not used: {error}")
+        with contextlib.suppress(OSError):
+            parent.send(REFUSE if isinstance(error, UnlikeError) else b"")
+        parent.close()
+        return None

@@ -1,0 +1,159 @@
+"""Owns what one worker starts ahead for the next crawl next to a server, a browser above all (decision 0129)."""
+
+import logging
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.hook import Hook
+from archivebox.hooks import Call, Proxy, discover_hooks, prepare_hook
+from archivebox.lib.file_urls import is_file_url
+from archivebox.lib.machine_load import available_memory, is_short_of_memory
+from archivebox.workers.execute.hooks.spare import SpareCall, SpareProcess
+from archivebox.workers.queue.settings_check import drain_problem
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from archivebox.workers.execute.engine import Engine
+
+log = logging.getLogger(__name__)
+
+START_AFTER = 0.5
+"""Seconds without any work after which one is started: what comes at once has the processors to itself."""
+KEPT_FOR = 600.0
+"""Seconds after the latest crawl that would have used one."""
+MEMORY_MIN = 750 * 1024 * 1024
+"""Bytes that have to be available: a browser that waits has 150 MB of them, and a page wants a few hundred more."""
+END_TIME = 3.0
+"""Seconds for one to end by itself when the worker ends; it takes 0.1."""
+
+
+class Spares:
+    """At most one process that waits, and those that crawls have taken."""
+
+    def __init__(self, engine: "Engine") -> None:
+        self._engine = engine
+        self.is_served = False
+        """Whether this worker is a server's: others end with the command that waits for them."""
+        self.is_idle: Callable[[], bool] = lambda: False
+        """Whether this worker has nothing else to do."""
+        self._waiting: SpareProcess | None = None
+        self._living: set[SpareProcess] = set()
+        self._recent: Call | None = None
+        """Of the latest crawl that would have used one."""
+        self._used_at = 0.0
+        self._unwanted: SpareCall | None = None
+        """What crawls with such settings cannot use, as one of them has found."""
+        self._timer: asyncio.TimerHandle | None = None
+
+    # --- starting ---------------------------------------------------------------------------------------------
+
+    def note_use(self, call: Call) -> None:
+        """A crawl has ended that had, or would have had, one: the next crawl may be like it."""
+        if self.is_served and hook_of(call) is not None:
+            self._recent, self._used_at = call, self._engine.loop.time()
+
+    def start_soon(self) -> None:
+        """The worker has become idle: start one if it stays so."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self.is_served and self._recent is not None and self._waiting is None:
+            self._timer = self._engine.loop.call_later(START_AFTER, self._start)
+
+    def _start(self) -> None:
+        if self._waiting is not None or self._recent is None or not self.is_idle() or not self._may_wait():
+            return
+        hook = hook_of(self._recent)
+        if hook is None or not self._engine.disk.has_space():
+            return
+        call = self._call(hook, self._recent, self._engine.proxies.reserve())
+        if self._unwanted is not None and call.is_like(self._unwanted):
+            self._engine.proxies.drop_reserved()
+            return
+        spare = SpareProcess(self._engine, call)
+        if not spare.start():
+            self._engine.proxies.drop_reserved()
+            return
+        self._waiting = spare
+        self._living.add(spare)
+        spare.ended.add_done_callback(partial(self._has_ended, spare))
+
+    def _may_wait(self) -> bool:
+        """Whether one may take memory while nobody uses it."""
+        available = available_memory()
+        return (
+            not (self._engine.stopping or drain_problem())
+            and self._engine.loop.time() - self._used_at < KEPT_FOR
+            and not is_short_of_memory()
+            and (available is None or available >= MEMORY_MIN)
+        )
+
+    def _call(self, hook: Hook, call: Call, proxy: Proxy | None = None) -> SpareCall:
+        """What would be started ahead for a crawl with the settings of this one."""
+        env, proxied_env = (self._environment(hook, call, each) for each in (None, proxy))
+        return SpareCall(hook, env, proxied_env)
+
+    def _environment(self, hook: Hook, call: Call, proxy: Proxy | None) -> dict[str, str]:
+        programs = self._engine.programs
+        bare = Call(
+            DATA_FOLDER.spares, {}, {}, {}, call.settings, programs.paths, versions=programs.versions, proxy=proxy
+        )
+        return prepare_hook(hook, bare).env
+
+    # --- handing over -----------------------------------------------------------------------------------------
+
+    def claim(self, crawl_id: UUID, call: Call) -> SpareProcess | None:
+        """The one that waits, if it is just what this crawl's hook would start; one that is not, is ended.
+
+        The crawl has its port from now on, so ask before the crawl gets another one.
+        """
+        waiting, hook = self._waiting, hook_of(call)
+        if waiting is None or hook is None or self._engine.proxies.is_known(crawl_id):
+            return None
+        self._waiting = None
+        if waiting.descriptor is None or not self._call(hook, call).is_like(waiting.call):
+            self._discard(waiting)
+            return None
+        self._engine.proxies.give_reserved(crawl_id)
+        waiting.take(crawl_id)
+        return waiting
+
+    # --- ending -----------------------------------------------------------------------------------------------
+
+    def review(self) -> None:
+        """End the one that waits if it has waited for long, if memory is short, or if the machine drains."""
+        if self._waiting is not None and not self._may_wait():
+            log.info("What was started ahead is ended action=spare_ended")
+            waiting, self._waiting = self._waiting, None
+            self._discard(waiting)
+
+    def _discard(self, spare: SpareProcess) -> None:
+        spare.release()
+        self._engine.proxies.drop_reserved()
+
+    def _has_ended(self, spare: SpareProcess, _: object) -> None:
+        self._living.discard(spare)
+        if spare.is_unwanted:
+            self._unwanted = spare.call
+        if self._waiting is spare:
+            self._waiting = None
+            self._engine.proxies.drop_reserved()
+
+    async def end(self) -> None:
+        """End them all; crawls have let go of theirs."""
+        self._waiting = None
+        if self._timer is not None:
+            self._timer.cancel()
+        for spare in list(self._living):
+            await spare.end(END_TIME)
+
+
+def hook_of(call: Call) -> Hook | None:
+    """The hook of a crawl of which a part may be started ahead; None where it has none, or begins with a file."""
+    if not call.settings.get_flag("SPARE_BROWSER") or is_file_url(call.arguments.get("url", "")):
+        return None
+    hooks = (hook for hook in discover_hooks("Crawl") if hook.spare and hook.interpreter == "python")
+    return next((hook for hook in hooks if call.settings.reason_to_skip(hook) is None), None)
