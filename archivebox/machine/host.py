@@ -28,6 +28,18 @@ ALIVE = timedelta(minutes=2)
 _current: dict[str, "Machine"] = {}
 
 
+class MachineAtWorkError(ValueError):
+    """A machine that works cannot be removed; the message says what to do."""
+
+
+class MachineQuerySet(models.QuerySet["Machine"]):
+    """Machines, in the words people ask for them."""
+
+    def kept(self) -> "MachineQuerySet":
+        """Those that nobody has removed."""
+        return self.filter(removed_at__isnull=True)
+
+
 class Machine(Row):
     """One machine of this collection. A container that is started again is the same one, a copied folder is another."""
 
@@ -47,6 +59,10 @@ class Machine(Row):
         null=True, blank=True, help_text="nothing new begins here, and what still runs then is given back"
     )
 
+    removed_at = models.DateTimeField(null=True, blank=True, help_text="left out of lists until it works again")
+
+    objects = MachineQuerySet.as_manager()
+
     def __str__(self) -> str:
         return self.hostname or str(self.pk)
 
@@ -63,12 +79,12 @@ class Machine(Row):
         return "working" if self.drain_by is None else "draining"
 
     @classmethod
-    def current(cls) -> Self:
+    def current(cls) -> "Machine":
         """The row of the machine this runs on, made on first use."""
         known = _current.get("machine")
         if isinstance(known, cls):
             return known
-        facts = describe_host()
+        facts = {**describe_host(), "removed_at": None}
         machine, created = cls.objects.get_or_create(pk=machine_id(), defaults={**facts, "config": _former_config})
         if not created:
             changed = [name for name, value in facts.items() if getattr(machine, name) != value]
@@ -80,7 +96,7 @@ class Machine(Row):
         return machine
 
     @classmethod
-    def from_jsonl(cls, record: Mapping[str, JSON], overrides: Mapping[str, Any] | None = None) -> Self:
+    def from_jsonl(cls, record: Mapping[str, JSON], overrides: Mapping[str, Any] | None = None) -> "Machine":
         """Merge ``config`` of a Machine record into this machine's row: ``{"type": "Machine", "config": {…}}``.
 
         RefusedRecordError where a setting is not allowed. ``overrides["check_settings"]`` knows those of plugins, too.
@@ -88,7 +104,7 @@ class Machine(Row):
         check = (overrides or {}).get("check_settings", SettingsResolver({}).checked)
         return cls.current().change_settings(settings_in(record, check))
 
-    def change_settings(self, changes: Mapping[str, JSON]) -> Self:
+    def change_settings(self, changes: Mapping[str, JSON]) -> "Machine":
         """Set or, with None, unset settings that were checked; returns the row as it is then.
 
         This process knows of it once it is committed.
@@ -115,6 +131,16 @@ class Machine(Row):
     def resume(self) -> None:
         """Let it work again."""
         self._set_drain(None)
+
+    def remove(self) -> None:
+        """Leave it out of lists; its row stays, as what it did refers to it. MachineAtWorkError unless offline."""
+        if self.state != "offline":
+            raise MachineAtWorkError(
+                f"{self} was heard of {ALIVE.seconds // 60} minutes ago or later. Drain it and stop ArchiveBox there, "
+                "and remove it then."
+            )
+        self.removed_at = timezone.now()
+        self.save(update_fields=["removed_at", "modified_at"])
 
     def _set_drain(self, moment: datetime | None) -> None:
         self.drain_by = moment

@@ -135,6 +135,7 @@ urlpatterns = [
     path("personas/<str:name>/", personas.one, name="persona"),
     path("machines/", machines.index, name="machines"),
     path("machines/<uuid:machine_id>/", machines.one, name="machine"),
+    path("machines/<uuid:machine_id>/change/", machines.change, name="machine-change"),
     path("processes/", processes.index, name="processes"),
     path("processes/<uuid:process_id>/", processes.one, name="process"),
     path("processes/<uuid:process_id>/end/", processes.end, name="process-end"),

@@ -1,5 +1,6 @@
 """Machines, processes and programs."""
 
+from datetime import timedelta
 from typing import Literal
 from uuid import UUID
 
@@ -13,11 +14,12 @@ from archivebox.api.credentials import Bearer, whoever, write_down
 from archivebox.api.paging import Page, Window, page_of, page_within
 from archivebox.api.problems import ProblemError
 from archivebox.api.routes.snapshots import Word
-from archivebox.api.shapes.machinery import BinaryIn, BinaryOut, MachineOut, ProcessOut
+from archivebox.api.shapes.machinery import BinaryIn, BinaryOut, DrainIn, MachineOut, ProcessOut
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
 from archivebox.contract.binaries import BinaryRequest
 from archivebox.core.crawl_control.retry import retry_program
+from archivebox.machine.host import MachineAtWorkError
 from archivebox.machine.models import Binary, Machine, Process
 
 router = Router(tags=["machinery"])
@@ -29,17 +31,54 @@ INDEXED = ("parent_id", "snapshot_id", "crawl_id")
 def list_machines(request: HttpRequest, window: Query[Window]) -> Page[MachineOut]:
     """Machines that work, or worked, on this collection."""
     del request
-    return page_of(Machine.objects.all(), window, MachineOut.all_of)
+    return page_of(Machine.objects.kept(), window, MachineOut.all_of)
 
 
 @router.get("/machines/{uuid:machine_id}", response=MachineOut, auth=Bearer(Action.INSPECT))
 def get_machine(request: HttpRequest, machine_id: UUID) -> MachineOut:
     """One machine."""
     del request
-    rows = list(Machine.objects.filter(pk=machine_id))
-    if not rows:
+    return MachineOut.all_of([_find_machine(machine_id)])[0]
+
+
+@router.post("/machines/{uuid:machine_id}/drain", response=MachineOut, auth=Bearer(Action.ADMINISTER))
+def drain_machine(request: HttpRequest, machine_id: UUID, wanted: DrainIn) -> MachineOut:
+    """Have a machine begin nothing new, and give back what still runs after so long."""
+    machine = _find_machine(machine_id)
+    with write_transaction():
+        machine.drain(timedelta(seconds=wanted.within))
+        write_down(request, "machine.drained", machine, within=wanted.within)
+    return MachineOut.all_of([machine])[0]
+
+
+@router.post("/machines/{uuid:machine_id}/resume", response=MachineOut, auth=Bearer(Action.ADMINISTER))
+def resume_machine(request: HttpRequest, machine_id: UUID) -> MachineOut:
+    """Let a machine work again that was drained."""
+    machine = _find_machine(machine_id)
+    with write_transaction():
+        machine.resume()
+        write_down(request, "machine.resumed", machine)
+    return MachineOut.all_of([machine])[0]
+
+
+@router.delete("/machines/{uuid:machine_id}", response={204: None}, auth=Bearer(Action.ADMINISTER))
+def remove_machine(request: HttpRequest, machine_id: UUID) -> Status[None]:
+    """Leave out of lists a machine that is gone; 409 where it is not offline."""
+    machine = _find_machine(machine_id)
+    try:
+        with write_transaction():
+            machine.remove()
+            write_down(request, "machine.removed", machine)
+    except MachineAtWorkError as error:
+        raise ProblemError(409, str(error)) from error
+    return Status(204, None)
+
+
+def _find_machine(key: UUID) -> Machine:
+    found: Machine | None = Machine.objects.filter(pk=key).first()
+    if found is None:
         raise Http404
-    return MachineOut.all_of(rows)[0]
+    return found
 
 
 class WantedProcesses(Schema):

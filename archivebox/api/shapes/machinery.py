@@ -36,6 +36,12 @@ class MachineOut(Schema):
         return [cls(**{name: getattr(row, name) for name in cls.model_fields}) for row in rows]
 
 
+class DrainIn(Taken):
+    """How a machine is drained."""
+
+    within: Annotated[int, Field(ge=0, le=86_400, description="Seconds until it gives back what still runs")] = 600
+
+
 class ProcessOut(Schema):
     """One process that was started; its command line holds no secrets."""
 

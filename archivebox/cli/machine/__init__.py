@@ -31,11 +31,18 @@ COMMAND = group(
             ],
         ),
         command("resume", "machine.body:resume", "Let a machine work again that was drained.", [word("id", "ID")]),
+        command(
+            "remove",
+            "machine.body:remove",
+            "Leave out of lists a machine that is gone; it comes back when it works again.",
+            [word("id", "ID")],
+        ),
     ],
     instead={
         "create": BY_ITSELF,
         "update": BY_ITSELF,
-        "delete": "`archivebox machine drain ID` ends its work; its record stays with what it did;"
+        "delete": "`archivebox machine drain ID` ends its work; `archivebox machine remove ID` leaves out of lists one"
+        " that is gone; its record stays with what it did;"
         " `archivebox manage cleanup_processes --older-than=30d` forgets processes",
     },
 )

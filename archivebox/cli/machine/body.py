@@ -5,12 +5,14 @@ from datetime import timedelta
 from typing import Any
 
 from archivebox.cli.columns import MACHINE
+from archivebox.cli.errors import BadInputError
 from archivebox.cli.listing import show_model
 from archivebox.cli.output import Column, Record
 from archivebox.cli.records import record_of
 from archivebox.cli.session import Session
 from archivebox.cli.values import find
 from archivebox.core.progress.machine_work import pages_at_work
+from archivebox.machine.host import MachineAtWorkError
 from archivebox.machine.models import Machine, Process
 
 COLUMNS = (
@@ -38,7 +40,7 @@ def list_(session: Session, **given: Any) -> int:
     def records(page: list[Machine]) -> Iterator[Record]:
         return map(_record, page)
 
-    return show_model(session.out, COLUMNS, Machine.objects.all(), MACHINE, given, records=records, sort="-seen_at")
+    return show_model(session.out, COLUMNS, Machine.objects.kept(), MACHINE, given, records=records, sort="-seen_at")
 
 
 def show(session: Session, *, id: str) -> int:  # noqa: A002 - the argument's name
@@ -61,6 +63,16 @@ def resume(session: Session, *, id: str) -> int:  # noqa: A002
     machine = find(Machine, id)
     machine.resume()
     session.out.event(_record(machine), f"{machine} works again.")
+    return 0
+
+
+def remove(session: Session, *, id: str) -> int:  # noqa: A002
+    machine = find(Machine, id)
+    try:
+        machine.remove()
+    except MachineAtWorkError as error:
+        raise BadInputError(str(error)) from error
+    session.out.event(_record(machine), f"{machine} is removed. What it did stays on record.")
     return 0
 
 

@@ -31,7 +31,9 @@ def beat() -> int:
 
     One machine at a time takes back, and wakes all.
     """
-    Machine.objects.filter(pk=Machine.current().pk).update(seen_at=lease_clock(), load=os.getloadavg()[0])
+    Machine.objects.filter(pk=Machine.current().pk).update(
+        seen_at=lease_clock(), load=os.getloadavg()[0], removed_at=None
+    )
     with periodic_task("sweep", SWEEP_EVERY) as is_due:
         if not is_due:
             return 0

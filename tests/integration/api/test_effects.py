@@ -20,6 +20,8 @@ DATABASE_ALONE = {
     "shares",
     "imports/{import_id}/start",
     "jobs/{job_id}/{change}",
+    "machines/{machine_id}/drain",
+    "machines/{machine_id}/resume",
     "tokens",
     "users",
     "webhooks",

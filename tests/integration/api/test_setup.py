@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from archivebox.accounts.audit import AuditEntry
 from archivebox.config.conffile import read_conf
@@ -100,3 +102,13 @@ def test_personas_and_machines_are_seen_by_those_who_may_inspect(caller: Make) -
         shown = editor.ask("GET", page).content.decode()
         assert ("Reader" if "persona" in page else machine.hostname) in shown
         assert "Secret/1.0" not in shown
+
+
+def test_an_administrator_drains_resumes_and_removes_a_machine_that_is_gone(caller: Make) -> None:
+    admin, here = caller("admin", "admin"), Machine.current()
+    lost = Machine.objects.create(hostname="attic", seen_at=timezone.now() - timedelta(hours=1))
+    assert admin.post(f"/api/v1/machines/{here.pk}/drain", {"within": 60}, status=200)["state"] == "draining"
+    assert admin.post(f"/api/v1/machines/{here.pk}/resume", {}, status=200)["drain_by"] is None
+    assert admin.ask("DELETE", f"/api/v1/machines/{here.pk}").status_code == 409
+    assert admin.ask("DELETE", f"/api/v1/machines/{lost.pk}").status_code == 204
+    assert [row["id"] for row in admin.get("/api/v1/machines")["items"]] == [str(here.pk)]

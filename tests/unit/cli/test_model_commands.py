@@ -298,6 +298,10 @@ def test_a_machine_is_shown_drained_and_resumed(pages: dict[str, Snapshot]) -> N
     assert typed("machine list").records[0]["state"] == "draining"
     assert typed(f"machine resume {machine.pk}").records[0]["drain_by"] is None
     assert typed(f"machine drain {NOBODYS}").code == 2
+    assert typed(f"machine remove {machine.pk}").code == 2, "it works"
+    lost = Machine.objects.create(hostname="attic", seen_at=timezone.now() - timedelta(hours=1))
+    assert typed(f"machine remove {lost.pk}").records[0]["state"] == "offline"
+    assert [record["id"] for record in typed("machine list").records] == [str(machine.pk)]
 
 
 def test_personas_are_made_changed_and_deleted(collection: DataFolder) -> None:
