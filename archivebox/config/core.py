@@ -128,7 +128,13 @@ _CRAWLS = (
         "Who sees what is archived, unless a crawl says otherwise: public, members (logged in), private (its owner)",
         enum=("public", "members", "private"),
     ),
-    SettingSpec("KEEP_UNCHANGED", "boolean", True, "Keep new versions of pages that have not changed, too"),
+    SettingSpec(
+        "KEEP_UNCHANGED",
+        "boolean",
+        True,
+        "Keep new versions of unchanged pages, too; linked: with hard links to the outputs of the version before",
+        enum=(True, False, "linked"),
+    ),
     SettingSpec("URL_SCOPE", "string", "all", "How far links are followed", enum=("page", "host", "domain", "all")),
     SettingSpec(
         "URL_ALLOWLIST",

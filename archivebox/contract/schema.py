@@ -251,8 +251,13 @@ def _compiles(pattern: str) -> bool:
 
 
 def parse_value(spec: SettingSpec, text: str) -> JSON:
-    """``text`` (environment, conf file, form) as the value it means; ValueError says what is allowed."""
+    """``text`` (environment, conf file, form) as the value it means; ValueError says what is allowed.
+
+    A boolean may have other values in its ``enum``, which are words.
+    """
     stripped = text.strip()
+    if spec.type != "string" and stripped in spec.enum:
+        return stripped
     if spec.nullable and stripped.lower() in ("", "null", "none"):
         return None
     if spec.type == "string":

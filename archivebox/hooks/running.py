@@ -11,6 +11,7 @@ from archivebox.hooks.registry import crawl_layers, plugins, resolve_settings
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
+from archivebox.storage.linked_outputs import own_files
 
 
 def run_hook(
@@ -38,6 +39,8 @@ def run_hook(
     folders = _folders(ids, output_dir.parent, crawl_dir)
     call = Call(output_dir.parent, arguments, ids, folders, settings, binaries or {}, proxy=proxy)
     prepared = prepare_hook(hook, call)
+    if "snapshot_id" in ids:
+        own_files(output_dir.parent, output_dir.name)
     process = Process(
         machine=Machine.current(),
         parent=parent_process or Process.current(),

@@ -289,14 +289,17 @@ class CrawlPlan(Taken):
     max_urls: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
     max_size: Annotated[int, Field(ge=1, le=2**53, description="Bytes that it may receive")] | None = None
     visibility: Annotated[SeenBy | None, Field(description="Who sees it; else as `VISIBILITY` says")] = None
-    keep_unchanged: Annotated[bool | None, Field(description="False: keep new versions only where they changed")] = None
+    keep_unchanged: Annotated[
+        bool | Literal["linked"] | None,
+        Field(description="False: keep new versions only where they changed; linked: keep them as hard links"),
+    ] = None
 
     def request(self) -> CrawlRequest:
         """The same for the intake."""
         if_changed = self.keep_unchanged is False
         return CrawlRequest(
             **self.dict(include={one.name for one in fields(CrawlRequest)}, exclude_none=True),
-            config={"KEEP_UNCHANGED": True} if self.keep_unchanged else {},
+            config={"KEEP_UNCHANGED": self.keep_unchanged} if self.keep_unchanged else {},
             duplicates=DuplicatePolicy.IF_CHANGED if if_changed else DuplicatePolicy.CAPTURE,
         )
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from django.utils import timezone
 
 from archivebox.base_models.visibility import Visibility
-from archivebox.contract.presentation import OutputPattern, Role, ranked
+from archivebox.contract.presentation import CONTENT, OutputPattern, Role, ranked
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.unchanged_check import UnchangedCheck
 from archivebox.hooks import plugins
@@ -37,6 +37,11 @@ def says_the_same(former: Path, latest: Path) -> bool:
             return texts[0] == texts[1] and _stems(former / plugin) == _stems(latest / plugin)
     digests = [_digest(folder) for folder in (former, latest)]
     return bool(digests[0]) and digests[0] == digests[1]
+
+
+def linkable_plugins() -> set[str]:
+    """The plugins that say that they leave what is of the page itself: an unchanged version has the same."""
+    return {name for name, plugin in plugins().items() if any(output.role in CONTENT for output in plugin.outputs)}
 
 
 def _declared(role: Role) -> list[tuple[str, OutputPattern]]:

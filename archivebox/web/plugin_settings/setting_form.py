@@ -45,7 +45,8 @@ class Setting:
     @property
     def is_switch(self) -> bool:
         """Whether it is on or off, and nothing else."""
-        return self.spec.type == "boolean" and self.default in {"true", "false"} and not self.spec.fallback
+        is_boolean = self.spec.type == "boolean" and not self.spec.enum
+        return is_boolean and self.default in {"true", "false"} and not self.spec.fallback
 
     @property
     def is_overruled(self) -> bool:
@@ -186,16 +187,16 @@ def _unset(setting: Setting) -> str:
     return f"{setting.spec.name}__unset"
 
 
+_SWITCHED = {"true": "on", "false": "off"}
+
+
 def _widget(setting: Setting) -> forms.Widget:
     spec, help_id = setting.spec, {"aria-describedby": f"id_{setting.spec.name}_help"}
     if setting.is_switch:
         return Switch(attrs=help_id)
     if spec.type == "boolean" or spec.enum:
-        words = (
-            {"true": "on", "false": "off"}
-            if spec.type == "boolean"
-            else {to_env(one): to_env(one) for one in spec.enum}
-        )
+        choices = [to_env(one) for one in spec.enum or (True, False)]
+        words = {one: _SWITCHED.get(one, one) if spec.type == "boolean" else one for one in choices}
         return forms.Select(attrs=help_id, choices=[("", f"Default ({setting.default or 'none'})"), *words.items()])
     if spec.sensitive:
         return forms.PasswordInput(

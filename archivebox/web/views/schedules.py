@@ -74,7 +74,11 @@ class ScheduleForm(CrawlForm):
 
     unchanged = forms.ChoiceField(
         label="Pages that have not changed",
-        choices=[("", "keep each time"), ("look", "only record that they were checked")],
+        choices=[
+            ("", "keep each time"),
+            ("linked", "keep, with the files of the version before"),
+            ("look", "only record that they were checked"),
+        ],
         required=False,
     )
 
@@ -84,7 +88,10 @@ class ScheduleForm(CrawlForm):
         others = {
             name: value for name, value in known.items() if name not in {"URL_SCOPE", "PLUGINS", "KEEP_UNCHANGED"}
         }
-        only_changed = DuplicatePolicy.IF_CHANGED if self.cleaned_data["unchanged"] else DuplicatePolicy.CAPTURE
+        unchanged = self.cleaned_data["unchanged"]
+        only_changed = DuplicatePolicy.IF_CHANGED if unchanged == "look" else DuplicatePolicy.CAPTURE
+        if unchanged == "linked":
+            others["KEEP_UNCHANGED"] = "linked"
         return self.request(config=others, duplicates=only_changed)
 
     def put_into(self, schedule: CrawlSchedule, who: Requester) -> None:
@@ -164,7 +171,7 @@ def _initial(schedule: CrawlSchedule) -> dict[str, Any]:
         **({"keep": kinds} if kinds else {}),
         "recapture": "yes" if schedule.recapture else "",
         "visibility": schedule.visibility,
-        "unchanged": "" if made["config"].get("KEEP_UNCHANGED", True) else "look",
+        "unchanged": {"linked": "linked", False: "look"}.get(made["config"].get("KEEP_UNCHANGED", True), ""),
     }
 
 

@@ -251,6 +251,29 @@ def test_the_same_choices_make_the_same_rows(entrance: Entrance, editor: Caller)
     assert made() == expected(is_full=True)
 
 
+class LinkedRequest(Request):
+    """Asks that unchanged versions have the files of the version before."""
+
+    def form(self) -> dict[str, Any]:
+        return {**super().form(), "unchanged": "linked"}
+
+    def json(self) -> dict[str, Any]:
+        return {**super().json(), "keep_unchanged": "linked"}
+
+    def options(self) -> dict[str, Any]:
+        return {**super().options(), "config": ("KEEP_UNCHANGED=linked",)}
+
+
+@pytest.mark.parametrize("entrance", [by_cli, by_cli_schedule, by_api, by_api_schedule, by_web_schedule])
+def test_unchanged_versions_are_linked_where_somebody_asks_for_it(entrance: Entrance, editor: Caller) -> None:
+    accepted, answer = entrance(LinkedRequest(URLS), editor)
+    assert accepted, answer
+    assert made()["config"] == {"KEEP_UNCHANGED": "linked"}
+    for schedule in CrawlSchedule.objects.all():
+        assert "unchanged pages share files" in editor.client.get(f"/schedules/{schedule.pk}/").content.decode()
+        assert 'value="linked" selected' in editor.client.get(f"/schedules/{schedule.pk}/change/").content.decode()
+
+
 BAD_URLS = {
     "ftp://example.com/x": "ftp URLs are not archived",
     "https://user:secret@example.com/": "user name or password",

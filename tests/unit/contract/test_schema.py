@@ -86,6 +86,14 @@ def test_the_sentence_says_what_is_allowed_and_keeps_secrets() -> None:
     assert "hunter2" not in str(caught.value)
 
 
+@pytest.mark.parametrize(("value", "meant"), [("linked", "linked"), ("yes", True), (False, False), ("off", False)])
+def test_a_boolean_may_have_words_as_further_values(value: JSON, meant: JSON) -> None:
+    spec = SettingSpec("KEEP", "boolean", True, enum=(True, False, "linked"))
+    assert check_value(spec, value) == meant
+    with pytest.raises(ValueError, match="one of true, false, linked"):
+        check_value(spec, "linkd")
+
+
 @pytest.mark.parametrize(
     ("spec", "value"),
     [

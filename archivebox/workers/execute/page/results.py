@@ -13,6 +13,7 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.hooks import learn_finite
 from archivebox.lib.machine_load import is_busy, is_short_of_memory
+from archivebox.storage.linked_outputs import own_files
 from archivebox.workers.execute.hooks.process import HookProcess
 from archivebox.workers.execute.page.refused_page import RefusedPage, was_refused
 from archivebox.workers.execute.steps.schedule import Planned
@@ -60,6 +61,8 @@ class PageResults:
         item.recorded = status
 
     def hook_started(self, item: Planned, run: HookProcess) -> None:
+        if self._executor.sealing.may_have_links:
+            own_files(self._snapshot.path, item.hook.plugin)
         columns: dict[str, object] = {"start_ts": timezone.now(), "process_id": run.row.process_id}
         if item.replay:
             self.write(item, columns)

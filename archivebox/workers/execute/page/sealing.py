@@ -14,11 +14,13 @@ from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.evidence.signature import MANIFEST, KeyUnusableError, is_unsigned, sign
 from archivebox.core.outputs.output_files import output_columns
 from archivebox.core.snapshot import Snapshot
-from archivebox.core.versions.unchanged_text import says_the_same, version_before
-from archivebox.hooks import discover_hooks
+from archivebox.core.versions.unchanged_text import linkable_plugins, says_the_same, version_before
+from archivebox.hooks import discover_hooks, outputs_of
+from archivebox.lib.jsonl import JSON
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.upkeep import forget
 from archivebox.storage.layout import HOOK_RUNS
+from archivebox.storage.linked_outputs import drop_links, place_links, stage_links
 from archivebox.storage.shared_bodies import remove_page
 from archivebox.workers.execute.hooks.capped_log import cut_all
 from archivebox.workers.execute.page.durability import make_durable
@@ -43,10 +45,13 @@ class Phase(Enum):
     CLOSING_PAGE = "closing the page"
     FINISHING = "only downloads are left"
     DERIVING = "deriving"
+    LINKING = "linking to an unchanged version"
     ENDING = "running on_SnapshotEnd hooks"
     SEALING = "sealing"
 
 
+LINKED = "linked"
+"""The value of KEEP_UNCHANGED with which an unchanged version has the files of the one before."""
 _WINDING_DOWN = frozenset({Phase.STEPS, Phase.STOPPING, Phase.CLOSING_PAGE, Phase.FINISHING})
 
 
@@ -64,6 +69,13 @@ class Sealing:
         """What is derived and ran, or still runs, on results that have become others."""
         self._end_hooks: list[Planned] = []
         self._task: asyncio.Task[None] | None = None
+        self._linking: asyncio.Task[None] | None = None
+        self._linked: set[str] = set()
+        """Plugins of which files are now those of the version before."""
+
+    @property
+    def _keep_unchanged(self) -> JSON:
+        return self._steps.call.settings.get("KEEP_UNCHANGED")
 
     def advance(self) -> None:
         """TERM to all background hooks at once; the page last; then what is derived; then the seal."""
@@ -72,8 +84,7 @@ class Sealing:
         elif self.phase is Phase.DERIVING:
             self._make_anew()
             if not self._derived_left():
-                self.phase = Phase.ENDING
-                self._start_end_hooks()
+                self._link_or_end()
         if self.phase is Phase.ENDING and all(item.is_settled for item in self._end_hooks):
             self.phase = Phase.SEALING
             self._engine.on_capacity()
@@ -92,6 +103,8 @@ class Sealing:
 
     async def finish(self) -> bool:
         """Wait for the seal, if it has begun; False if it has not."""
+        if self._linking is not None:
+            await self._linking
         if self._task is None:
             return False
         await self._task
@@ -145,6 +158,50 @@ class Sealing:
         ends = [other.run.row.ended_at for other in sources if other.run is not None]
         return any(ended_at > started for ended_at in ends if ended_at is not None)
 
+    # --- what an unchanged version has in common with the one before ------------------------------------------
+
+    @property
+    def may_have_links(self) -> bool:
+        """Whether files of it may be those of another version, so that nothing may write into them."""
+        return bool(self._linked) or self._snapshot.sealed_at is not None
+
+    def _may_link(self) -> bool:
+        """Whether to look, once, if it is unchanged; a page that was sealed before keeps its files."""
+        return self._linking is None and self._snapshot.sealed_at is None and self._keep_unchanged == LINKED
+
+    def _link_or_end(self) -> None:
+        if self._may_link():
+            self.phase = Phase.LINKING
+            self._linking = self._engine.in_background(self._link())
+        else:
+            self.phase = Phase.ENDING
+            self._start_end_hooks()
+
+    async def _link(self) -> None:
+        """Link the outputs of an unchanged version to those of the one before, and hash and sign it anew."""
+        try:
+            self._linked = await self._link_outputs(self._steps.call.object_dir)
+        except OSError as error:
+            self._steps.fail(error)
+            return
+        self.phase = Phase.DERIVING
+        if self._linked:
+            self._outdated.update(item for item in self._schedule.planned if is_hashing(item))
+            self._derive()
+        self._steps.advance()
+
+    async def _link_outputs(self, folder: Path) -> set[str]:
+        """The plugins of which files are links now: only to what the same owner has."""
+        former = await self._unchanged_since(folder)
+        if former is None or former.created_by_id != self._snapshot.created_by_id:
+            return set()
+        run = self._engine.loop.run_in_executor
+        paths = await run(None, stage_links, former.path, folder, linkable_plugins())
+        if await self._engine.journal.read(version_before, self._snapshot) == former:
+            return await run(None, place_links, former.path, folder, paths)
+        await run(None, drop_links, folder)  # a hook of that version may have started before there were links
+        return set()
+
     def _start_end_hooks(self) -> None:
         """``on_SnapshotEnd`` hooks have no results of their own; they run at every seal."""
         self._end_hooks = [Planned(hook) for hook in discover_hooks("SnapshotEnd")]
@@ -170,7 +227,8 @@ class Sealing:
         was_kept = not (self._steps.runs.marks or waits or self._snapshot.reason)
         reason = "" if was_kept else await self._keep(folder)
         await self._correct_files(folder, signed_in=Path(MANIFEST).parent.name if waits else "")
-        former = None if reason else await self._unchanged_since(folder)
+        is_kept = reason or self._keep_unchanged is not False or self._snapshot.sealed_at is not None
+        former = None if is_kept else await self._unchanged_since(folder)
         is_sealed = await self._engine.journal.read(seal, self._snapshot, reason, former)
         if former is not None and is_sealed:
             await self._engine.loop.run_in_executor(None, clear_away, self._snapshot)
@@ -180,16 +238,15 @@ class Sealing:
         """Tell of files that changed since their hook ended: what spoke of the live page, or was packed, or signed."""
         results = [item for item in self._schedule.planned if item.result_id is not None]
         listed = [(item.hook.plugin, item.files.get("output_files", ())) for item in results]
-        changed = await self._engine.loop.run_in_executor(None, relisted, folder, listed, signed_in)
+        anew = {*self._linked, signed_in}
+        changed = await self._engine.loop.run_in_executor(None, relisted, folder, listed, anew)
         for item in results:
             if item.result_id is not None and item.hook.plugin in changed:
                 columns = changed[item.hook.plugin]
                 self._engine.journal.update(ArchiveResult, item.result_id, columns, self._steps.lease)
 
     async def _unchanged_since(self, folder: Path) -> Snapshot | None:
-        """The version before it that says the same, where such a new one is not wanted; one kept once stays."""
-        if self._steps.call.settings.get_flag("KEEP_UNCHANGED") or self._snapshot.sealed_at is not None:
-            return None
+        """The version before it that says the same."""
         if any(item.is_settled and was_refused(item) for item in self._schedule.navigations):
             return None
         former: Snapshot | None = await self._engine.journal.read(version_before, self._snapshot)
@@ -239,9 +296,15 @@ def sign_hashes(snapshot: Snapshot) -> None:
         log.warning("Not signed: %s action=not_signed snapshot=%s", error, snapshot.pk)
 
 
-def relisted(folder: Path, listed: Iterable[tuple[str, Iterable[str]]], signed_in: str) -> dict[str, dict[str, Any]]:
-    """Plugin → the columns of its files now, of those that have lost one, and of the one with the signature."""
-    changed = {plugin for plugin, names in listed if plugin == signed_in or _is_any_gone(folder / plugin, names)}
+def is_hashing(item: Planned) -> bool:
+    """Whether it says what each file of the page is."""
+    is_evidence = any(output.role == "evidence" for output in outputs_of(item.hook.plugin))
+    return item.hook.derived and is_evidence and item.status != "skipped"
+
+
+def relisted(folder: Path, listed: Iterable[tuple[str, Iterable[str]]], anew: set[str]) -> dict[str, dict[str, Any]]:
+    """Plugin → the columns of its files now, of those that have lost one, and of those to be listed ``anew``."""
+    changed = {plugin for plugin, names in listed if plugin in anew or _is_any_gone(folder / plugin, names)}
     return {plugin: output_columns(folder / plugin) for plugin in changed}
 
 
