@@ -91,15 +91,21 @@ def refuse_others(folder: DataFolder) -> None:
 
 def refuse_newer(folder: DataFolder) -> None:
     """CollectionError where a newer version has changed the database; it stays as it is."""
+    if problem := schema_problem(folder):
+        raise CollectionError(problem)
+
+
+def schema_problem(folder: DataFolder) -> str:
+    """That a newer version has changed the database, and what to do; empty where this one knows all of it."""
     unknown = unknown_migrations(folder, _own_migrations())
     if not unknown:
-        return
+        return ""
     if database_url(folder):
-        raise CollectionError(
+        return (
             f"A newer version of ArchiveBox on another machine has changed the database ({unknown[-1]}). Upgrade this "
             "machine to that version; docs/fleet.md says how several machines are upgraded."
         )
-    raise CollectionError(
+    return (
         f"{folder.root} was last used by a newer version of ArchiveBox, which has changed its database "
         f"({unknown[-1]}). This version cannot open it, and has changed nothing there: install the newer version "
         f"again, or restore the backup from before the upgrade (in {folder.backups}; docs/backup.md)."

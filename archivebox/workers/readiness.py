@@ -4,13 +4,14 @@ from collections.abc import Iterator
 
 from django.db import DatabaseError, connection
 
+from archivebox.config.collection import schema_problem
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.lib.processes import ProcessIdentity
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.workers.queue.disk_space import DiskSpaceGuard
-from archivebox.workers.queue.settings_check import drain_problem, settings_problem
+from archivebox.workers.queue.readiness_check import drain_problem, settings_problem
 from archivebox.workers.supervise.watch import orchestrator_is_running
 
 
@@ -30,7 +31,7 @@ def _database() -> str:
             cursor.execute("SELECT 1")
     except DatabaseError:
         return "The database does not answer."
-    return ""
+    return "A newer version of ArchiveBox has changed the database." if schema_problem(DATA_FOLDER) else ""
 
 
 def _settings() -> str:

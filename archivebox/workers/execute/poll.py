@@ -83,7 +83,7 @@ def _visit(who: FetchRequest, idle_crawls: Mapping[UUID, bool], held: Collection
     commits.look()
     who = replace(who, scope=watchers.scope())
     with unflushed_transactions():
-        polled = Polled(claim.claim_work(who) if who.settings.is_valid() else Claimed(next_at=_drain_ends()))
+        polled = Polled(claim.claim_work(who) if who.readiness.may_begin() else Claimed(next_at=_drain_ends()))
         _load_all(polled)
         if any(isinstance(one, crawl_executor.LoadedCrawlRun) and one.is_ready for one in polled.loaded.values()):
             claim.claim_snapshots(polled.claimed, who)

@@ -41,7 +41,7 @@ from archivebox.workers.execute.leased_items import LeasedItems
 from archivebox.workers.queue import claim, disk_space, due, fleet, orphans, reclaim
 from archivebox.workers.queue.idle import retry_when_idle
 from archivebox.workers.queue.lease import Lease
-from archivebox.workers.queue.settings_check import SettingsCheck
+from archivebox.workers.queue.readiness_check import ReadinessCheck
 from archivebox.workers.signals import OrchestratorSignal, WorkerSignal
 
 log = logging.getLogger(__name__)
@@ -93,7 +93,7 @@ class Worker:
         self.measures_replay = self.settings.get_flag("MEASURE_REPLAY")
         self.cursor = due.Cursor()
         self.hosts = HostsSeen()
-        self.settings_check = SettingsCheck()
+        self.readiness_check = ReadinessCheck()
         self._workers = crew.at_work
         self._load: Load | None = None
         """While there is more than one page."""
@@ -145,7 +145,7 @@ class Worker:
             self.cursor,
             slow=self.hosts.slow,
             answered=self.hosts.answered,
-            settings=self.settings_check,
+            readiness=self.readiness_check,
             selections=self.held.selections(),
         )
         preempted = {crawl_id: run.preempted for crawl_id, run in idle.items()}

@@ -34,7 +34,7 @@ from archivebox.workers.queue.due import (
 )
 from archivebox.workers.queue.hosts import blocked_hosts, lock_hosts, visited
 from archivebox.workers.queue.lease import Lease
-from archivebox.workers.queue.settings_check import SettingsCheck
+from archivebox.workers.queue.readiness_check import ReadinessCheck
 from archivebox.workers.queue.ticks import tick_crawls
 from archivebox.workers.queue.watchers import Scope
 
@@ -80,7 +80,7 @@ class FetchRequest:
     """Hosts whose servers keep pages of this worker waiting, or lately did so: pages of others come first."""
     answered: Sequence[str] = ()
     """Hosts whose servers have answered pages of this worker: these come before all others while some are slow."""
-    settings: SettingsCheck = field(default_factory=SettingsCheck)
+    readiness: ReadinessCheck = field(default_factory=ReadinessCheck)
     selections: Sequence[DueSelection] = ()
 
     def includes(self, key: UUID) -> bool:

@@ -31,7 +31,7 @@ from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.workers.queue import watchers
 from archivebox.workers.queue.disk_space import DiskSpaceGuard
-from archivebox.workers.queue.settings_check import SettingsCheck
+from archivebox.workers.queue.readiness_check import ReadinessCheck
 from archivebox.workers.queue.watchers import Only
 from archivebox.workers.supervise import orchestrator, recovery
 from archivebox.workers.supervise.wakeup import wakeup_pipe
@@ -108,7 +108,7 @@ class OrchestratorWatch:
         settings = resolve_settings(base_layers())
         settings.check()
         self.disk = DiskSpaceGuard(DATA_FOLDER.root, settings.get_int("DISK_FREE_MIN"), tell)
-        self.settings_check = SettingsCheck(tell)
+        self.readiness_check = ReadinessCheck(tell)
         self._not_ours: set[ProcessIdentity] = set()
         self._early_deaths = 0
         self._signals_r, self._signals_w = wakeup_pipe()
@@ -154,7 +154,7 @@ class OrchestratorWatch:
             return False
         self._told = ""
         self.disk.has_space()  # which says so if there is none
-        self._do(self.settings_check.is_valid)  # so does this
+        self._do(self.readiness_check.may_begin)  # so does this
         return self._is_over
 
     def _ask(self, until: Callable[[], bool], on_change: Callable[[], None] | None) -> None:

@@ -12,7 +12,7 @@ from archivebox.hooks import Call, Proxy, discover_hooks, prepare_hook
 from archivebox.lib.file_urls import is_file_url
 from archivebox.lib.machine_load import available_memory, is_short_of_memory
 from archivebox.workers.execute.hooks.spare import SpareCall, SpareProcess
-from archivebox.workers.queue.settings_check import drain_problem
+from archivebox.workers.queue.readiness_check import drain_problem
 
 if TYPE_CHECKING:
     import asyncio

@@ -1,18 +1,20 @@
-"""Whether work may begin on this machine: not while it drains, nor while one of its settings cannot be used."""
+"""Whether work may begin here: not while the machine drains, nor with unusable settings or an unknown database."""
 
 import logging
 from collections.abc import Callable
 
+from archivebox.config.collection import schema_problem
 from archivebox.config.conffile import ConfError
 from archivebox.config.resolve import SettingError
+from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.machine.host import Machine
 
 log = logging.getLogger(__name__)
 
 
-class SettingsCheck:
-    """Asks anew each time: people change settings, and drain machines, while work goes on.
+class ReadinessCheck:
+    """Asks anew each time: people change settings, drain machines and upgrade others while work goes on.
 
     ``tell`` is told once of each problem.
     """
@@ -21,12 +23,16 @@ class SettingsCheck:
         self._tell = tell
         self._told = ""
 
-    def is_valid(self) -> bool:
+    def may_begin(self) -> bool:
         """Whether new work may begin."""
         Machine.refresh_settings()
-        problem = settings_problem() or drain_problem()
+        problem = schema_problem(DATA_FOLDER) or settings_problem() or drain_problem()
         if problem != self._told:
-            self._tell(f"No work begins: {problem}." if problem else "What was in the way is gone: the work goes on.")
+            self._tell(
+                f"No work begins: {problem.removesuffix('.')}."
+                if problem
+                else "What was in the way is gone: the work goes on."
+            )
             self._told = problem
         return not problem
 
