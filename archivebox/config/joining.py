@@ -3,7 +3,6 @@
 from archivebox.config.collection import CollectionError, is_collection
 from archivebox.config.database import database_url
 from archivebox.config.database_copy import DatabaseCopyError
-from archivebox.config.postgres_copy import opened_cursor
 from archivebox.config.privacy import keep_private
 from archivebox.config.shared_secrets import SharedSecretError, SqlCursor, share_secrets
 from archivebox.storage.layout import DataFolder
@@ -23,6 +22,8 @@ def join(folder: DataFolder) -> None:
     url = database_url(folder)
     if not url:
         return
+    from archivebox.config.postgres_copy import opened_cursor  # 30 ms, which other commands need not pay
+
     try:
         with opened_cursor(url) as cursor:
             if _holds_collection(cursor):
