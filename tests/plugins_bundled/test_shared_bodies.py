@@ -141,16 +141,20 @@ def test_the_index_names_every_record_by_its_id(owner: Path) -> None:
             assert line["record"].encode() in gzip.decompress(file.read(int(line["length"])))
 
 
-def test_a_page_is_copied_by_tar_and_cp_without_losing_anything(owner: Path, tmp_path: Path) -> None:
+def test_a_page_is_copied_by_tar_cp_and_rsync_without_losing_anything(owner: Path, tmp_path: Path) -> None:
     page = owner / "snapshots" / "second"
     subprocess.run(["cp", "-r", page, tmp_path / "copied"], check=True)
+    copies = [tmp_path / "copied", tmp_path / "unpacked" / "second"]
+    if rsync := shutil.which("rsync"):
+        subprocess.run([rsync, "-a", f"{page}/", tmp_path / "synced"], check=True)
+        copies.append(tmp_path / "synced")
     with tarfile.open(tmp_path / "page.tar", "w") as archive:
         archive.add(page, "second")
     with tarfile.open(tmp_path / "page.tar") as archive:
         archive.extractall(tmp_path / "unpacked", filter="data")
     shutil.rmtree(owner / "snapshots")
     shutil.rmtree(owner / ".shared")
-    for copy in (tmp_path / "copied", tmp_path / "unpacked" / "second"):
+    for copy in copies:
         moved = copy.rename(tmp_path / "second")
         assert_whole(moved)
         shutil.rmtree(moved)
