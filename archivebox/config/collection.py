@@ -22,6 +22,9 @@ from archivebox.storage.layout import DataFolder
 OLDER_FOLDERS = frozenset({"archive", "crawls", "logs", "personas", "sources", "users"})
 """What older versions keep beside their database."""
 
+MOVE_NOTES = "archivebox_move"
+"""Table of a database into which a collection is being moved, while that is not finished."""
+
 
 class CollectionError(Exception):
     """A data folder that cannot be used as things are; the message says what to do."""
@@ -121,13 +124,25 @@ def refuse_unwritable(folder: DataFolder) -> None:
             )
 
 
-def open_collection(*, create: bool) -> None:
+def refuse_unfinished_move(folder: DataFolder) -> None:
+    """CollectionError where rows are still being moved into the database: what is written there now would be lost."""
+    if database_url(folder) and _server_has(MOVE_NOTES, unanswered=False):
+        raise CollectionError(
+            "A collection is being moved into the database of DATABASE_URL, or that was interrupted. Repeat the "
+            "`archivebox manage move_database` command with the former database: it continues."
+        )
+
+
+def open_collection(*, create: bool, is_move: bool = False) -> None:
     """Make the collection of ``DATA_DIR`` ready; cheap when nothing is to be done. Needs Django set up.
 
-    CollectionError when there is none and ``create`` is not set, or when it is not ours.
+    CollectionError when there is none and ``create`` is not set, or when it is not ours, or, but for the move itself
+    (``is_move``), when rows are still being moved there.
     """
     folder = DataFolder(Path(os.environ["DATA_DIR"]))
     refuse_others(folder)
+    if not is_move:
+        refuse_unfinished_move(folder)
     if not create:
         require_collection(folder)
     refuse_newer(folder)
@@ -180,23 +195,23 @@ def _is_ready(folder: DataFolder, stamp: str) -> bool:
     except FileNotFoundError:
         return False
     if database_url(folder):
-        return has_shared_secrets(folder) and _server_has_tables()
+        return has_shared_secrets(folder) and _server_has("django_migrations", unanswered=True)
     return origin_of(folder.database) is not Origin.NOBODYS
 
 
-def _server_has_tables() -> bool:
-    """Whether the database on the server is the one that was migrated: it may have been dropped and made anew.
+def _server_has(table: str, *, unanswered: bool) -> bool:
+    """Whether a table is there: the database that was migrated may have been dropped and made anew.
 
-    One that does not answer is no new one; whoever needs it says so.
+    ``unanswered``: what one that does not answer is taken for; whoever needs it says so.
     """
     from django.db import OperationalError, connection  # what asks for its settings
 
     try:
         with connection.cursor() as cursor:
-            cursor.execute("SELECT to_regclass('django_migrations') IS NOT NULL")
+            cursor.execute("SELECT to_regclass(%s) IS NOT NULL", [table])
             return bool(cursor.fetchone()[0])
     except OperationalError:
-        return True
+        return unanswered
 
 
 def _migrate(folder: DataFolder) -> None:

@@ -35,7 +35,7 @@ def main() -> None:
     from django import setup  # what asks for its settings
 
     setup()
-    open_collection(create=True)
+    open_collection(create=True, is_move=True)
 
 
 if __name__ == "__main__":

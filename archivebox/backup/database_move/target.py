@@ -13,6 +13,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 
 from archivebox.backup.database_move.rows import Model, Row, all_models, delete_rows, key_of, write_rows
+from archivebox.config.collection import MOVE_NOTES
 from archivebox.config.database import postgres_settings, sqlite_settings
 from archivebox.config.new_tables import TablesNotMadeError, make_tables
 from archivebox.storage.layout import DataFolder
@@ -20,8 +21,6 @@ from archivebox.storage.layout import DataFolder
 TARGET = "move_target"
 """Django's name of the connection to it."""
 SQLITE = "sqlite"
-NOTES = "archivebox_move"
-"""Its table of notes, which is there while a move is not finished."""
 _REFERENCES = """
     SELECT conrelid::regclass::text, quote_ident(conname), pg_get_constraintdef(oid) FROM pg_constraint
     WHERE contype = 'f' AND connamespace = current_schema()::regnamespace
@@ -101,7 +100,7 @@ class MoveTarget:
             tables = self.connection.introspection.table_names()
         except OperationalError as error:
             raise MoveError(f"The database of --to does not answer: {str(error).strip()}") from None
-        if tables and NOTES not in tables:
+        if tables and MOVE_NOTES not in tables:
             raise MoveError("The database of --to is not empty. Choose an empty one.")
         self._make_notes()
 

@@ -108,6 +108,9 @@ def test_a_move_that_was_killed_goes_on_where_it_was(cli: Type, empty: str, tmp_
         process.send_signal(signal.SIGKILL)
     reached = moved_tags(target, tmp_path)
     assert 0 < reached < MANY
+    if to == "postgresql":
+        unfinished = cli("list", DATABASE_URL=empty)
+        assert (unfinished.code, "is being moved" in unfinished.err) == (2, True)
     rename = "from django.contrib.auth.models import User; print(User.objects.update(first_name='Since'))"
     assert cli("manage", "shell", "-v0", "-c", rename, **source).out == "1\n"
 
