@@ -15,6 +15,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from archivebox.storage.layout import DataFolder
 from tests.databases import copy_database, database_of
 
 CHECKOUT = Path(__file__).parents[1]
@@ -40,11 +41,15 @@ def make_empty(folder: Path) -> None:
 
 
 @cache
-def _migrated(_server: str) -> Path:
+def _migrated(server: str) -> Path:
     """The one that is copied; one for each database server, of which a test may have its own."""
     folder = Path(tempfile.mkdtemp(prefix="archivebox-empty-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    env = {**os.environ, "DATA_DIR": str(folder), "DJANGO_SETTINGS_MODULE": PAGES, "SECRET_KEY": "of no server"}
+    env = {**os.environ, "DATA_DIR": str(folder), "DJANGO_SETTINGS_MODULE": PAGES}
+    if server:  # its keys are in the database, where SECRET_KEY would encrypt them: no copy could read them
+        DataFolder(folder).create()
+    else:
+        env["SECRET_KEY"] = "of no server"
     subprocess.run([sys.executable, "-c", MAKE], cwd=CHECKOUT, env=env | database_of(folder), check=True)
     shutil.copy(folder / "run" / f"schema.{PAGES}", folder / "run" / f"schema.{COMMANDS}")
     return folder
