@@ -46,6 +46,10 @@ def transient_problem(error: BaseException) -> str:
     return next((sentence for start, sentence in SQLSTATES.items() if state.startswith(start)), "")
 
 
+def is_disk_full(error: BaseException) -> bool:
+    return transient_problem(error) == FULL
+
+
 def retry_transient(
     work: Callable[[], T],
     *,

@@ -46,8 +46,25 @@ def write_batch(
     """Write their files, see that these are on the disk, and compare them with what was read.
 
     Fewer than ``most`` pages of them, where these are large or it takes long; what comes behind ``most`` is read to the
-    end. Whatever ``writer.stop`` raises; OSError where the collection cannot be written to.
+    end. Whatever ``writer.stop`` raises; OSError where the collection cannot be written to: then nothing of it stays.
     """
+    begun: list[WrittenPage] = []
+    try:
+        return _write_batch(items, importing, writer, most, begun)
+    except BaseException:  # raised again
+        for written in begun:
+            discard(written)
+        raise
+
+
+def _write_batch(
+    items: Iterable[ImportedPage | NotImported],
+    importing: PageImport,
+    writer: PageWriter,
+    most: int,
+    begun: list[WrittenPage],
+) -> PageBatch:
+    """``begun``: gets each page of which files may be there."""
     batch, keys, until = PageBatch(), set[str](), time.monotonic() + SECONDS_MOST
     running = deque[tuple[WrittenPage, Future[None]]]()
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="import") as pool:
@@ -55,6 +72,7 @@ def write_batch(
             writer.stop()
             planned = _plan(item, batch, keys, importing, writer)
             if planned is not None:
+                begun.append(planned)
                 running.append((planned, pool.submit(_write, planned, writer)))
             if len(running) > _THREADS:
                 _collect(batch, *running.popleft())

@@ -106,6 +106,10 @@ class SourceReport:
     """Sentences for people: what else would be taken over, or is not."""
 
 
+Stop = Callable[[], None]
+"""Called again and again by what takes long; it raises to end it."""
+
+
 def go_on() -> None:
     """Do not stop."""
 
@@ -113,7 +117,7 @@ def go_on() -> None:
 class InterruptibleReader:
     """A reader that may take long before its first page. It calls ``stop`` meanwhile, which raises to end it."""
 
-    stop: Callable[[], None] = staticmethod(go_on)
+    stop: Stop = staticmethod(go_on)
 
 
 class Reader(Protocol):

@@ -26,6 +26,8 @@ class JobAction:
 
     batch: ClassVar[int] = 100
     """Snapshots of one part."""
+    pauses_on_full_disk: ClassVar[bool] = False
+    """Whether it is paused then, to be resumed when there is space. Others end, and may be begun anew."""
     why_not: ClassVar[str] = GONE
     """What is said of those that it cannot be done to."""
 

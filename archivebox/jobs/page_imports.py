@@ -50,6 +50,7 @@ class ImportPages(JobAction):
     """Imports pages with their files; each key of a part stands for a page of the source."""
 
     batch: ClassVar[int] = 500
+    pauses_on_full_disk = True
 
     def __init__(self, job: Job) -> None:
         super().__init__(job)

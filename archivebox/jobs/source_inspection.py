@@ -21,6 +21,7 @@ class InspectSource(JobAction):
     """Has no parts: its report is written when all of the source was read, and read again where that was cut short."""
 
     batch: ClassVar[int] = 1
+    pauses_on_full_disk = True
 
     def __init__(self, job: Job) -> None:
         super().__init__(job)

@@ -8,7 +8,10 @@ from archivebox.base_models.work import RELEASE_COLUMNS, REQUEUE_COLUMNS, WorkMa
 
 
 class JobMachine(WorkMachine):
-    """queued → started → sealed; released by a worker that stops; paused, resumed and cancelled by people."""
+    """queued → started → sealed; released by a worker that stops; paused, resumed and cancelled by people.
+
+    An import is paused by its worker, too, when the disk is full.
+    """
 
     queued = State(initial=True)
     started = State()
@@ -27,6 +30,6 @@ class JobMachine(WorkMachine):
         "seal": RELEASE_COLUMNS,
         "release": REQUEUE_COLUMNS,
         "pause": RELEASE_COLUMNS,
-        "resume": REQUEUE_COLUMNS,
+        "resume": {**REQUEUE_COLUMNS, "problem": ""},
         "cancel": RELEASE_COLUMNS,
     }

@@ -1,5 +1,7 @@
 """Owns the pages of WARCs: each with the answers that belong to it, one page at a time."""
 
+import errno
+import os
 import sqlite3
 import zipfile
 import zlib
@@ -19,7 +21,7 @@ from archivebox.imports.answer import (
 )
 from archivebox.imports.document import DOCUMENT_MOST, DocumentContent, DocumentReader
 from archivebox.imports.http_body import UnknownCodingError
-from archivebox.imports.page import ImportedPage, InterruptibleReader, NotImported, NotReadableError, SourceReport
+from archivebox.imports.page import ImportedPage, InterruptibleReader, NotImported, NotReadableError, SourceReport, Stop
 from archivebox.imports.readers.belonging import answers_of_page
 from archivebox.imports.readers.page_rules import HTML, mark_pages, redirects_to
 from archivebox.imports.readers.scratch import Scratch
@@ -35,7 +37,7 @@ FRAMES_READ_MOST = 4 << 20
 """Bytes of a document in which frames are looked for."""
 _REQUEST_MOST = 1 << 20
 _PROBLEMS = (ArchiveError, sqlite3.Error, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
-"""What a damaged archive causes, or a disk that is full."""
+"""What a damaged archive causes."""
 _NEXT_PAGE = """
     SELECT number, key, answer, url, time, title, text, problem FROM page WHERE number > ? ORDER BY number LIMIT 1
 """
@@ -53,18 +55,23 @@ class ListedPage:
 
 
 class ArchivePages(InterruptibleReader):
-    """A reader of what lies in WARCs. ``list_pages``: writes the pages into the index where the source lists them."""
+    """A reader of what lies in WARCs.
+
+    ``open_sources``: the WARCs, which may have to be written first. ``list_pages``: writes the pages into the index
+    where the source lists them; whether it does.
+    """
 
     def __init__(
         self,
         kind: str,
-        sources: Sequence[WarcSource],
+        open_sources: Callable[[Stop], Sequence[WarcSource]],
         scratch: Scratch,
         since: float,
-        list_pages: Callable[[WarcIndex], bool] = lambda _index: False,
+        list_pages: Callable[[WarcIndex, Stop], bool] = lambda _index, _stop: False,
     ) -> None:
-        self._kind, self._sources, self._scratch, self._since = kind, list(sources), scratch, since
+        self._kind, self._open_sources, self._scratch, self._since = kind, open_sources, scratch, since
         self._list_pages = list_pages
+        self._sources: list[WarcSource] = []
         self._files: dict[int, BinaryIO] = {}
         self._index: WarcIndex | None = None
         self._documents = DocumentReader()
@@ -74,9 +81,12 @@ class ArchivePages(InterruptibleReader):
     def index(self) -> WarcIndex:
         """What was found in the files, read when it is needed; NotReadableError."""
         if self._index is None:
+            self._sources = list(self._open_sources(self.stop))
             try:
                 self._index = self._read_all()
             except _PROBLEMS as error:
+                if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
                 raise NotReadableError(f"{self._sources[0].name[:200]} cannot be read: {error}.") from None
         return self._index
 
@@ -109,11 +119,12 @@ class ArchivePages(InterruptibleReader):
     def _read_all(self) -> WarcIndex:
         index = WarcIndex(self._scratch.path / "index.sqlite3")
         for number in index.fill(self._sources, self._since, self.stop):
-            self._sources[number] = unpacked(self._sources[number], self._scratch.path / f"unpacked-{number}.warc")
+            target = self._scratch.path / f"unpacked-{number}.warc"
+            self._sources[number] = unpacked(self._sources[number], target, self.stop)
             index.fill_one(number, self._sources[number], self._since, self.stop)
         index.join()
         self._index = index  # frames are read out of it
-        if not self._list_pages(index):
+        if not self._list_pages(index, self.stop):
             mark_pages(index, [source.name for source in self._sources], self._frames)
         has_page_names = index.database.execute("SELECT 1 FROM answer WHERE page != '' LIMIT 1").fetchone()
         self._by_time = self._kind == "WACZ file" and not has_page_names

@@ -6,11 +6,12 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 from archivebox.imports.answer import Headers, header_of, parse_date
-from archivebox.imports.page import NotImported, NotReadableError
+from archivebox.imports.page import NotImported, NotReadableError, Stop
 from archivebox.imports.readers.archive_pages import ArchivePages
 from archivebox.imports.readers.json_stream import JsonStream
 from archivebox.imports.readers.page_rules import insert_page
@@ -44,28 +45,32 @@ class _Converted:
 
 
 def open_har(path: Path) -> ArchivePages | None:
-    """NotReadableError where it is no HAR."""
+    """Its reader, which says NotReadableError where it is no HAR."""
     if not (path.is_file() and path.name.lower().endswith(".har")):
         return None
-    scratch = Scratch()
-    target = scratch.path / "har.warc"
+    scratch, converted = Scratch(), _Converted()
+    return ArchivePages(
+        "HAR file", partial(_open_source, path, scratch.path / "har.warc", converted), scratch, path.stat().st_mtime,
+        partial(_list_pages, converted),
+    )  # fmt: skip
+
+
+def _open_source(path: Path, target: Path, converted: _Converted, stop: Stop) -> list[WarcSource]:
     try:
-        converted = _convert(path, target)
+        _convert(path, target, converted, stop)
     except ValueError as error:
         raise NotReadableError(f"{path} cannot be read as a HAR: {error}.") from None
-    source = WarcSource(path.name, target.stat().st_size, lambda: target.open("rb"))
-    return ArchivePages(
-        "HAR file", [source], scratch, path.stat().st_mtime, lambda index: _list_pages(index, converted)
-    )
+    return [WarcSource(path.name, target.stat().st_size, lambda: target.open("rb"))]
 
 
-def _list_pages(index: WarcIndex, converted: _Converted) -> bool:
+def _list_pages(converted: _Converted, index: WarcIndex, stop: Stop) -> bool:
     """The pages that the HAR lists; whether it lists any."""
     index.database.executemany(
         "INSERT INTO damage VALUES (?, ?)", [(one.item, one.reason) for one in converted.problems]
     )
     index.database.execute("BEGIN")
     for name, title in converted.pages.items():
+        stop()
         url = plain_url(converted.documents.get(name, ""))
         documents = list(index.answers(_DOCUMENTS, name)) or list(index.answers(_FIRST, name, url))
         for number, answer in enumerate(documents):
@@ -79,16 +84,16 @@ def _list_pages(index: WarcIndex, converted: _Converted) -> bool:
     return bool(converted.documents)
 
 
-def _convert(path: Path, target: Path) -> _Converted:
+def _convert(path: Path, target: Path, converted: _Converted, stop: Stop) -> None:
     """Write the answers of a HAR as a WARC; ValueError where it is none."""
-    converted, writer = _Converted(), WarcWriter(str(target))
+    writer = WarcWriter(str(target))
     try:
         with path.open("rb") as file:
             for entry in _entries(file, converted):
+                stop()
                 _write(writer, entry, converted)
     finally:
         writer.close()
-    return converted
 
 
 def _entries(file: BinaryIO, converted: _Converted) -> Iterator[dict[str, object]]:

@@ -6,11 +6,13 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from archivebox.base_models.transient import is_disk_full
 from archivebox.imports.answer import parse_date
-from archivebox.imports.page import NotReadableError
+from archivebox.imports.page import NotReadableError, Stop
 from archivebox.imports.readers.archive_pages import ArchivePages
 from archivebox.imports.readers.scratch import Scratch
 from archivebox.imports.readers.unpacking import copy_bounded
@@ -38,17 +40,27 @@ _MULTI = "multi-wacz-package"
 
 
 def open_wacz(path: Path) -> ArchivePages | None:
-    """NotReadableError where it is damaged, or holds nothing."""
+    """Its reader, which says NotReadableError where it is damaged, or holds nothing."""
     if not (path.is_file() and path.name.lower().endswith(".wacz")):
         return None
+    scratch = Scratch()
+    open_sources, list_pages = partial(_open_sources, path, scratch.path), partial(_list_pages, path)
+    return ArchivePages("WACZ file", open_sources, scratch, path.stat().st_mtime, list_pages)
+
+
+def _open_sources(path: Path, folder: Path, stop: Stop) -> list[WarcSource]:
+    """The WARCs in it; what is packed is unpacked into ``folder``."""
     try:
         with zipfile.ZipFile(path) as archive:
-            return _reader(path, archive, Scratch())
+            warcs = enumerate(_warcs(path, archive))
+            return [_source(path, archive, one, folder / f"{number}.warc", stop) for number, one in warcs]
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, zlib.error, ArchiveError) as error:
+        if is_disk_full(error):
+            raise
         raise NotReadableError(f"{path} cannot be read as a WACZ: {error}.") from None
 
 
-def _reader(path: Path, archive: zipfile.ZipFile, scratch: Scratch) -> ArchivePages:
+def _warcs(path: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     entries = archive.infolist()
     if len(entries) > _ENTRIES_MOST:
         raise ArchiveError(f"it has more than {_ENTRIES_MOST:,} files in it")
@@ -57,13 +69,7 @@ def _reader(path: Path, archive: zipfile.ZipFile, scratch: Scratch) -> ArchivePa
     warcs = [one for one in entries if one.filename.lower().endswith(ENDINGS)]
     if not warcs:
         raise ArchiveError(_why_empty(archive))
-    sources = [_source(path, archive, one, scratch.path / f"{number}.warc") for number, one in enumerate(warcs)]
-
-    def list_pages(index: WarcIndex) -> bool:
-        with zipfile.ZipFile(path) as lists:
-            return _list_pages(lists, index)
-
-    return ArchivePages("WACZ file", sources, scratch, path.stat().st_mtime, list_pages)
+    return warcs
 
 
 def _why_empty(archive: zipfile.ZipFile) -> str:
@@ -75,11 +81,11 @@ def _why_empty(archive: zipfile.ZipFile) -> str:
     return "it only names other WACZ files: import each of these" if is_multi else "it has no WARC in it"
 
 
-def _source(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path) -> WarcSource:
+def _source(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, stop: Stop) -> WarcSource:
     """What is stored is read where it lies; what is packed is unpacked first. Nothing is written by a name in it."""
     if entry.compress_type != zipfile.ZIP_STORED:
         with archive.open(entry) as packed, target.open("wb") as plain:
-            copy_bounded(cast("BinaryIO", packed), plain, UNPACKED_ALWAYS + RATIO_MOST * entry.compress_size)
+            copy_bounded(cast("BinaryIO", packed), plain, UNPACKED_ALWAYS + RATIO_MOST * entry.compress_size, stop)
         return WarcSource(entry.filename, target.stat().st_size, lambda: target.open("rb"))
     with path.open("rb") as file:
         file.seek(entry.header_offset)
@@ -97,13 +103,14 @@ def _opener(path: Path, start: int, size: int) -> Callable[[], BinaryIO]:
     return lambda: cast("BinaryIO", io.BufferedReader(FileSlice(path.open("rb"), start, size), 1 << 16))
 
 
-def _list_pages(archive: zipfile.ZipFile, index: WarcIndex) -> bool:
+def _list_pages(path: Path, index: WarcIndex, stop: Stop) -> bool:
     """Write what the WACZ lists into the index; whether it lists anything."""
-    names = [name for name in _LISTS if name in archive.namelist()]
     index.database.execute("BEGIN")
-    for name in names:
-        for number, page in _lines(archive, name):
-            _insert(index, f"{name}:{number}", page)
+    with zipfile.ZipFile(path) as archive:
+        for name in (name for name in _LISTS if name in archive.namelist()):
+            for number, page in _lines(archive, name):
+                stop()
+                _insert(index, f"{name}:{number}", page)
     index.database.execute("COMMIT")
     return bool(index.database.execute("SELECT 1 FROM page LIMIT 1").fetchone())
 

@@ -15,7 +15,7 @@ def warc_reader(paths: Sequence[Path]) -> ArchivePages:
     sources = [WarcSource(path.name, path.stat().st_size, lambda path=path: path.open("rb")) for path in paths]  # type: ignore[misc]  # bound now
     since = min(path.stat().st_mtime for path in paths)
     kind = "WARC file" if len(paths) == 1 else "WARC files"
-    return ArchivePages(kind, sources, Scratch(), since)
+    return ArchivePages(kind, lambda _stop: sources, Scratch(), since)
 
 
 def open_warc(path: Path) -> ArchivePages | None:

@@ -12,7 +12,7 @@ from django.db import connections
 from django.utils import timezone
 
 from archivebox.base_models.prepared import PreparedQuery, Rows
-from archivebox.base_models.transient import OF_DATABASE, retry_transient
+from archivebox.base_models.transient import OF_DATABASE, is_disk_full, retry_transient
 from archivebox.config.resolve import SettingError
 from archivebox.jobs.action import DeferredError, JobAction
 from archivebox.jobs.actions import ACTIONS
@@ -32,6 +32,8 @@ T = TypeVar("T")
 PROBLEMS = (OSError, QueryError, SearchUnavailableError, SettingError)
 """What ends a job with its sentence; anything else is a fault of ours, and breaks the worker."""
 
+DISK_FULL = "The disk is full. Make space, then resume the job."
+Columns = dict[str, object]
 DEFERRED_FOR = timedelta(seconds=15)
 """How soon a job that makes way for pages is looked at again."""
 
@@ -58,24 +60,28 @@ class JobExecutor(LeasedItem):
         return self._job.kind == Job.Kind.MEASURE
 
     async def _carry_out(self) -> None:
-        problem, is_deferred = "", False
+        event, columns = "seal", Columns(problem="")
         try:
             await self._go_on()
         except DeferredError:
-            is_deferred = True
+            event, columns = "release", Columns(retry_at=timezone.now() + DEFERRED_FOR)
         except PROBLEMS as error:
-            problem = str(error)
-            log.warning("Job %s ends: %s action=job_failed", self.lease.pk, error)
+            event, columns = self._after(error)
         finally:
             await self._beside(self._close)
             self._thread.shutdown()
-        if is_deferred and not self.ending:
-            later = timezone.now() + DEFERRED_FOR
-            await self.engine.journal.read(partial(end_lease, self._job, "release", retry_at=later))
+        has_failed = event == "seal" and columns["problem"]
+        if has_failed or not self.ending:
+            await self.engine.journal.read(partial(end_lease, self._job, event, **columns))
             self.finish()
-        elif problem or not self.ending:
-            await self.engine.journal.read(partial(end_lease, self._job, "seal", problem=problem))
-            self.finish()
+
+    def _after(self, error: Exception) -> tuple[str, Columns]:
+        """What becomes of the job that this error ended."""
+        if self._action.pauses_on_full_disk and is_disk_full(error):
+            log.warning("Job %s is paused: %s action=job_paused", self.lease.pk, error)
+            return "pause", Columns(problem=DISK_FULL)
+        log.warning("Job %s ends: %s action=job_failed", self.lease.pk, error)
+        return "seal", Columns(problem=str(error))
 
     async def _go_on(self) -> None:
         """Until all is done, or somebody wants it to stop."""

@@ -1,8 +1,10 @@
 """A disk that is full or cannot be written: the engine waits, says so once, and goes on by itself; nothing is lost."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from archivebox.base_models.transient import FULL, READ_ONLY, transient_problem
 from archivebox.workers.queue.disk_space import DiskSpaceGuard
 from tests.integration.engine.disks import Disk, small_disk
 from tests.integration.engine.driver import REPOSITORY, Collection, collection, identity_of, wait_for
+from tests.old_collection import SECOND, make_old_collection
 from tests.webserver.server import free_ports
 
 PAGES = 6
@@ -119,3 +122,22 @@ def test_a_server_lives_through_a_full_disk(disk: Disk, tmp_path: Path) -> None:
         assert all(identity_of(row).is_alive() for row in supervised)
         made.leave()
         check(made, ledger)
+
+
+def test_an_import_is_paused_by_a_full_disk_and_resumed_when_there_is_space(disk: Disk, tmp_path: Path) -> None:
+    source = make_old_collection(tmp_path / "old")
+    os.truncate(source / "archive" / SECOND / "singlefile.html", 64 << 20)  # more than the disk has
+    with collection(tmp_path / "made", DISK_FREE_MIN="0", SEARCH_BACKEND_ENGINE="") as made:
+        typed = partial(subprocess.run, cwd=REPOSITORY, env=made.env, capture_output=True, text=True, check=False)
+        done = typed([sys.executable, "-m", "archivebox", "import", str(source), "--yes"])
+        assert "The disk is full. Make space, then resume the job." in done.stderr
+        job = made.row("Job", "pk", "status", "done", "problem")
+        assert (job["status"], job["done"]) == ("paused", 0)
+        assert not [path for path in (disk.path / "users").rglob("*") if path.is_file()], "the space is free again"
+        os.truncate(source / "archive" / SECOND / "singlefile.html", 1000)
+        resumed = typed([sys.executable, "-m", "archivebox", "job", "resume", str(job["pk"])])
+        assert resumed.returncode == 0, resumed.stderr
+        made.watch()
+        made.wait("the import is done", lambda: made.row("Job", "status")["status"] == "sealed")
+        made.leave()
+        assert made.row("Job", "done", "failed", "problem") == {"done": 2, "failed": 0, "problem": ""}

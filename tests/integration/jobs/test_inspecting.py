@@ -21,11 +21,12 @@ from archivebox.imports.transfer import Transfer
 from archivebox.imports.uploaded_file import ImportUpload
 from archivebox.jobs import inspecting
 from archivebox.jobs.begin import JobRefusedError
+from archivebox.jobs.carrying_out import end_lease
 from archivebox.jobs.inspecting import ImportChoices
 from archivebox.jobs.models import Job
 from archivebox.jobs.source_inspection import report_of
 from archivebox.jobs.upload_cleanup import LASTS, remove_unneeded_uploads
-from tests.carrying_out import carried_out
+from tests.carrying_out import carried_out, leased
 from tests.old_collection import make_old_collection
 from tests.unit.imports.archives import Said, write_warc
 
@@ -192,3 +193,16 @@ def test_a_path_that_became_a_link_is_not_imported(tmp_path: Path) -> None:
     source.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(NotReadableError, match="a link leads elsewhere"):
         carried_out(importing)
+
+
+def test_a_file_stays_while_its_import_is_paused_and_goes_when_that_has_ended(warc: Path) -> None:
+    job = carried_out(uploaded(warc))
+    importing = leased(inspecting.start(job, system_user(), ImportChoices()))
+    end_lease(importing, "pause", problem="The disk is full.")  # as a worker does
+    remove_unneeded_uploads()
+    assert upload_of(job).path.exists()
+    importing.refresh_from_db()
+    assert control.resume(importing)
+    done = carried_out(importing)
+    assert (done.done, done.problem) == (1, "")
+    assert not upload_of(job).folder.exists()

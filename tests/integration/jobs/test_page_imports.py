@@ -23,6 +23,7 @@ from archivebox.imports.models import ImportedSnapshot
 from archivebox.imports.page import NotReadableError
 from archivebox.imports.readers import open_reader
 from archivebox.imports.transfer import Transfer
+from archivebox.jobs.action import DeferredError
 from archivebox.jobs.begin import JobRefusedError
 from archivebox.jobs.begin_import import begin_import
 from archivebox.jobs.carrying_out import next_part, write_part
@@ -32,7 +33,7 @@ from archivebox.jobs.page_imports import ImportPages
 from archivebox.lib.batches import batches
 from tests.carrying_out import carried_out, leased
 from tests.old_collection import FIRST, SECOND, make_old_collection
-from tests.unit.imports.archives import Said, write_warc
+from tests.unit.imports.archives import Said, assert_stops, write_warc
 
 pytestmark = pytest.mark.database
 
@@ -266,3 +267,29 @@ def test_a_part_ends_early_behind_a_large_file_and_goes_on_there(source: Path) -
     assert (job.position, job.done, job.failed) == (1, 6, 0)
     assert Snapshot.objects.count() == 6
     assert problems_of(Snapshot.objects.filter(imported_from__key=FIRST)) == {}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_reading_an_old_collection_ends_when_it_is_to_stop(source: Path) -> None:
+    assert_stops(open_reader(source))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_interrupted_part_leaves_no_files_without_rows(source: Path) -> None:
+    job = leased(begin_import(source, open_reader(source).report(), system_user()))
+    part = next_part(job)
+    assert part is not None
+    action = ImportPages(job)
+    action.begin_or_resume()
+    former, written = set(DATA_FOLDER.users.rglob("*.html")), set[Path]()
+
+    def stop() -> None:
+        written.update(set(DATA_FOLDER.users.rglob("*.html")) - former)
+        if written:
+            raise DeferredError
+
+    action._stop = stop  # type: ignore[method-assign]  # as when somebody pauses it behind the first file
+    with pytest.raises(DeferredError):
+        action.prepare(part.keys)
+    assert written
+    assert not any(path.exists() for path in written)

@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.imports.page import ImportedPage, NotImported, Reader
-from archivebox.imports.readers.archive_pages import ArchivePages
-from archivebox.imports.readers.folder import SavedFolder
+from archivebox.imports.page import ImportedPage, InterruptibleReader, NotImported, Reader
 from archivebox.plugins.base.warc_file import WarcWriter
 from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.recorded import RecordedRequest, reply_to
@@ -74,15 +72,19 @@ def read(reader: Reader | None) -> tuple[list[ImportedPage], list[NotImported]]:
     return pages, [one for one in items if isinstance(one, NotImported)]
 
 
-def assert_stops(reader: ArchivePages | SavedFolder | None) -> None:
+class StoppedError(Exception):
+    """What ends a reader in a test."""
+
+
+def assert_stops(reader: Reader | None) -> None:
     """Reading ends with what ``stop`` raises."""
-    assert reader is not None
+    assert isinstance(reader, InterruptibleReader)
 
     def stop() -> None:
-        raise InterruptedError
+        raise StoppedError
 
     reader.stop = stop
-    with pytest.raises(InterruptedError):
+    with pytest.raises(StoppedError):
         reader.report()
 
 

@@ -12,7 +12,7 @@ import pytest
 from archivebox.imports.page import NotReadableError
 from archivebox.imports.readers.har import open_har
 from archivebox.imports.readers.json_stream import JsonStream
-from tests.unit.imports.archives import FILES, ImportedFolder, read
+from tests.unit.imports.archives import FILES, ImportedFolder, assert_stops, read
 
 SITE = "http://127.0.0.1:8765"
 
@@ -86,7 +86,13 @@ def test_a_har_without_content_says_how_it_is_saved(tmp_path: Path) -> None:
 def test_what_is_no_har_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "a.har").write_text(content)
     with pytest.raises(NotReadableError, match="cannot be read as a HAR"):
-        open_har(tmp_path / "a.har")
+        read(open_har(tmp_path / "a.har"))
+
+
+def test_converting_a_har_ends_when_it_is_to_stop() -> None:
+    reader = open_har(FILES / "browser.har")
+    assert_stops(reader)
+    assert [path.name for path in reader._scratch.path.iterdir()] == ["har.warc"]  # type: ignore[union-attr]
 
 
 def test_strange_entries_do_no_harm(tmp_path: Path) -> None:

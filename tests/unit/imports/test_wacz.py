@@ -13,7 +13,7 @@ import pytest
 
 from archivebox.imports.page import NotReadableError
 from archivebox.imports.readers.wacz import open_wacz
-from tests.unit.imports.archives import FILES, ImportedFolder, Said, read, write_warc
+from tests.unit.imports.archives import FILES, ImportedFolder, Said, assert_stops, read, write_warc
 
 HOME = Said("http://a.example/", b"<title>Home</title><p>Words of quicksilver", page="p1")
 OTHER = Said("http://a.example/other", b"<title>Other</title><p>Unlisted", page="p2")
@@ -97,14 +97,14 @@ def test_what_is_no_wacz_is_refused(tmp_path: Path) -> None:
         path = tmp_path / f"{number}.wacz"
         path.write_bytes(content)
         with pytest.raises(NotReadableError, match="cannot be read as a WACZ"):
-            open_wacz(path)
+            read(open_wacz(path))
 
 
 def test_a_wacz_that_names_others_says_so(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.wacz", "w") as archive:
         archive.writestr("datapackage.json", json.dumps({"profile": "multi-wacz-package"}))
     with pytest.raises(NotReadableError, match="names other WACZ files"):
-        open_wacz(tmp_path / "a.wacz")
+        read(open_wacz(tmp_path / "a.wacz"))
 
 
 def test_files_that_lie_over_one_another_are_refused(tmp_path: Path) -> None:
@@ -126,7 +126,13 @@ def test_files_that_lie_over_one_another_are_refused(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "x", ignore_errors=True)
     (tmp_path / "a.wacz").write_bytes(first + directory + tail)
     with pytest.raises(NotReadableError, match="over one another"):
-        open_wacz(tmp_path / "a.wacz")
+        read(open_wacz(tmp_path / "a.wacz"))
+
+
+def test_unpacking_a_wacz_ends_when_it_is_to_stop(tmp_path: Path) -> None:
+    reader = open_wacz(write_wacz(tmp_path / "a.wacz", [HOME], [{"url": HOME.url}], zipfile.ZIP_DEFLATED))
+    assert_stops(reader)
+    assert [path.name for path in reader._scratch.path.iterdir()] == ["0.warc"]  # type: ignore[union-attr]
 
 
 def test_a_zip_bomb_is_refused(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from archivebox.config.origin import origin_of
 from archivebox.imports.belongings import Belongings
-from archivebox.imports.page import ImportedPage, NotImported, Reader, SourceReport
+from archivebox.imports.page import ImportedPage, InterruptibleReader, NotImported, Reader, SourceReport
 from archivebox.imports.readers.old.belongings import CONF, belongings_of
 from archivebox.imports.readers.old.database import OldDatabase
 from archivebox.imports.readers.old.moments import of_timestamp
@@ -33,7 +33,7 @@ BESIDE = {
 """What lies beside the pages → why it is not imported."""
 
 
-class OldCollection:
+class OldCollection(InterruptibleReader):
     """Pages of the database; without one those of folders that have an index of their own."""
 
     def __init__(self, root: Path, database: OldDatabase | None) -> None:
@@ -42,6 +42,7 @@ class OldCollection:
     def report(self) -> SourceReport:
         files = size = 0
         for file in iter_outputs(self._root / "archive"):
+            self.stop()
             files, size = files + 1, size + file.size
         pages = sum(isinstance(item, OldPage) and item.captured_at is not None for item in self._found())
         kind = f"ArchiveBox {self._database.version} collection" if self._database else "Folder of archived pages"
@@ -66,9 +67,12 @@ class OldCollection:
     def _found(self, after: str = "") -> Iterator[OldPage | NotImported]:
         """In the order of their timestamps, as texts."""
         if self._database is not None:
-            yield from self._database.pages(after)
+            for row in self._database.pages(after):
+                self.stop()
+                yield row
             return
         for name in self._folders:
+            self.stop()
             if name > after:
                 page = self._indexed(name)
                 yield page if page is not None else NotImported(f"archive/{name}", "It has no index.json of a page.")
@@ -146,6 +150,7 @@ class OldCollection:
         found: dict[str, str] = {}
         for users in ("archive/users", "users"):
             for path in (self._root / users).glob("*/snapshots/*/*/*"):
+                self.stop()
                 below = path.relative_to(self._root).as_posix()
                 if is_plain_folder(self._root, below):
                     found[path.name.replace("-", "")] = below
