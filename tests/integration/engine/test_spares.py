@@ -141,6 +141,22 @@ def test_it_ends_with_its_worker(served: Collection) -> None:
     assert served.ledger == ["own", "own"]
 
 
+def test_a_crawl_that_has_it_goes_on_with_it_after_the_death_of_its_worker(served: Collection) -> None:
+    archive(served)
+    spare = waiting(served)
+    (served.root / "hold").touch()
+    crawl = served.add("http://one.test/")
+    served.wait("its page has begun", lambda: served.hooks("page", status="running"))
+    (worker,) = served.processes(worker_type="worker", status="running")
+    identity_of(worker).signal(signal.SIGKILL)
+    served.wait("another worker", lambda: served.processes(worker_type="worker", status="running") != [worker])
+    assert identity_of(spare).is_alive()
+    (served.root / "go").touch()
+    served.wait_sealed(crawl)
+    assert served.ledger == ["own", "taken"]
+    gone(served, spare)
+
+
 def test_it_ends_with_the_server(served: Collection) -> None:
     archive(served)
     spare = waiting(served)

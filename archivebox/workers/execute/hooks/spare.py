@@ -69,19 +69,18 @@ class SpareProcess:
         """Whether it has said, or its hook, that no crawl with such settings can use it."""
         self.ended: asyncio.Future[None] = engine.loop.create_future()
 
-    def start(self) -> bool:
-        """Start it; False where it cannot be: then it is as if it had not been wanted."""
+    def start(self) -> None:
+        """Start it; OSError where it cannot be: then it is as if it had not been wanted."""
         columns = self._columns()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._engine.starter.intent(self._mark, {name: str(value) for name, value in columns.items() if name != "cmd"})
         try:
             with theirs:
                 self._child = self._engine.starter.spawn(self._launch(theirs.fileno()))
-        except OSError as error:
-            log.warning("Nothing is started ahead: %s action=spare_failed", error)
+        except OSError:
             ours.close()
             self._engine.starter.committed()
-            return False
+            raise
         self._engine.starter.started(self._mark, self._child.identity)
         self._engine.journal.insert(Process, self.process_id, columns | started_columns(self._child.identity))
         self._engine.journal.after_commit(self._engine.starter.committed)
@@ -89,7 +88,6 @@ class SpareProcess:
         ours.setblocking(False)
         self._socket = ours
         self._engine.loop.add_reader(ours, self._receive)
-        return True
 
     def _columns(self) -> dict[str, object]:
         return {

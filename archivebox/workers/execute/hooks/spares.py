@@ -64,22 +64,27 @@ class Spares:
             self._timer = self._engine.loop.call_later(START_AFTER, self._start)
 
     def _start(self) -> None:
-        if self._waiting is not None or self._recent is None or not self.is_idle() or not self._may_wait():
+        recent = self._recent
+        hook = None if recent is None or self._waiting is not None else hook_of(recent)
+        if recent is None or hook is None or not (self.is_idle() and self._may_wait()):
             return
-        hook = hook_of(self._recent)
-        if hook is None or not self._engine.disk.has_space():
-            return
-        call = self._call(hook, self._recent, self._engine.proxies.reserve())
+        try:
+            self._waiting = self._started(hook, recent)
+        except OSError as error:
+            log.warning("Nothing is started ahead: %s action=spare_failed", error)
+        if self._waiting is None:
+            self._engine.proxies.drop_reserved()
+
+    def _started(self, hook: Hook, recent: Call) -> SpareProcess | None:
+        """One for a crawl like a recent one; None where none could use it. OSError where it cannot be started."""
+        call = self._call(hook, recent, self._engine.proxies.reserve())
         if self._unwanted is not None and call.is_like(self._unwanted):
-            self._engine.proxies.drop_reserved()
-            return
+            return None
         spare = SpareProcess(self._engine, call)
-        if not spare.start():
-            self._engine.proxies.drop_reserved()
-            return
-        self._waiting = spare
+        spare.start()
         self._living.add(spare)
         spare.ended.add_done_callback(partial(self._has_ended, spare))
+        return spare
 
     def _may_wait(self) -> bool:
         """Whether one may take memory while nobody uses it."""
@@ -89,6 +94,7 @@ class Spares:
             and self._engine.loop.time() - self._used_at < KEPT_FOR
             and not is_short_of_memory()
             and (available is None or available >= MEMORY_MIN)
+            and self._engine.disk.has_space()
         )
 
     def _call(self, hook: Hook, call: Call, proxy: Proxy | None = None) -> SpareCall:
