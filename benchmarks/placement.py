@@ -1,8 +1,7 @@
 """A simulation of placement, in which no program runs: 1,000 machines share a million due pages of 2,000 crawls.
 
-*By rows*: each machine opens browsers for open crawls in their order, and keeps each until its crawl has ended, or
-yields it to another crawl after CRAWL_TURN. *By turns*: a crawl has as many turns as its due pages can use. A turn
-opens a browser on one machine, ends after a minute or when nothing of its crawl can begin, and queues behind others.
+Three ways to decide which machine opens a browser for which crawl: each for itself, as the rows alone have it; as
+`workers/queue/placement.py` does; and by a queue of turns, as a job queue such as Procrastinate would have them.
 """
 
 import heapq
@@ -14,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from benchmarks.finding import Bound, Finding
+from benchmarks.finding import Bound, Finding, quantile
 
 MACHINES, BROWSERS, AT_ONCE = 1_000, 4, 4
 """Machines; of each the browsers (CRAWLS_IN_FLIGHT) and pages (SNAPSHOTS_IN_FLIGHT)."""
@@ -22,7 +21,7 @@ PAGES, CRAWLS = 1_000_000, 2_000
 PER_HOST, OF_HOST = 2, 100
 """Pages of a host at a time (DOMAIN_CONCURRENCY), and at most in all."""
 PAGE, START, CRAWL_TURN, TURN = 5.0, 1.5, 300.0, 60.0
-"""Seconds: of a page on average; until a browser is up; of a crawl's time by rows; of a turn."""
+"""Seconds: of a page on average; until a browser is up; until a browser yields to another crawl; of a turn."""
 SINGLES, SINGLES_WITHIN = 500, 1_000.0
 """Crawls of one page, whose owners wait for them, that come in the first seconds of all this."""
 
@@ -100,6 +99,16 @@ class Fleet(ABC):
         while self._events:
             self.now, _, event, arguments = heapq.heappop(self._events)
             event(*arguments)
+
+    @property
+    def opened(self) -> float:
+        """Browsers for 1,000 pages."""
+        return self.starts / sum(crawl.size for crawl in self.crawls) * 1000
+
+    @property
+    def waits(self) -> list[float]:
+        """Seconds until crawls of one page were done."""
+        return [crawl.seconds for crawl in self.crawls if crawl.size == 1]
 
     # --- what differs ---
 
@@ -190,7 +199,7 @@ class Fleet(ABC):
 
 
 class ByRows(Fleet):
-    """Each machine for itself, as rows are claimed without placement."""
+    """Each machine for itself: it goes through the open crawls, and keeps a browser until its crawl has ended."""
 
     lifetime = CRAWL_TURN
 
@@ -210,38 +219,51 @@ class ByRows(Fleet):
         """Machines find out by looking."""
 
 
-class ByTurns(Fleet):
-    """Machines take turns of crawls from one queue, in which a crawl has one at a time.
+class ByWaitingPages(ByRows):
+    """A crawl is open on one machine, and on another only where more of its pages could begin than these machines are.
 
-    More of one crawl would have a large one queue hundreds before the first of a small one.
+    That is `workers/queue/placement.py`, but for the seconds that pages wait there before another machine joins.
     """
-
-    lifetime = TURN
 
     def __init__(self, crawls: list[Crawl]) -> None:
         super().__init__(crawls)
-        self._turns: dict[Crawl, None] = {}
+        self._wanting: dict[Crawl, None] = {}
 
     def _next_crawl(self, machine: Machine) -> Crawl | None:
-        found = next((crawl for crawl in self._turns if not machine.has(crawl)), None)
+        found = next((crawl for crawl in self._wanting if not machine.has(crawl)), None)
         if found is not None:
-            del self._turns[found]
+            del self._wanting[found]
             found.placed += 1
             self._has_pages(found)
         return found
 
-    def _is_over(self, crawl: Crawl) -> bool:
-        return not crawl.open
-
     def _has_pages(self, crawl: Crawl) -> None:
-        if crawl.open and crawl.placed < crawl.turns_wanted:
-            self._turns.setdefault(crawl)
+        if self._wants_another(crawl):
+            self._wanting.setdefault(crawl)
+
+    def _wants_another(self, crawl: Crawl) -> bool:
+        return len(crawl.open) > crawl.placed
 
     def _close(self, machine: Machine, crawl: Crawl) -> None:
         before = len(crawl.holders)
         super()._close(machine, crawl)
         crawl.placed -= before - len(crawl.holders)
         self._has_pages(crawl)
+
+
+class ByTurns(ByWaitingPages):
+    """A queue of turns: each lasts a minute at most, and a crawl has one in the queue at a time.
+
+    More of one crawl would have a large one queue hundreds before the first of a small one.
+    """
+
+    lifetime = TURN
+
+    def _wants_another(self, crawl: Crawl) -> bool:
+        return bool(crawl.open) and crawl.placed < crawl.turns_wanted
+
+    def _is_over(self, crawl: Crawl) -> bool:
+        return not crawl.open
 
 
 def crawls() -> list[Crawl]:
@@ -255,24 +277,19 @@ def crawls() -> list[Crawl]:
 
 def run(_rounds: int) -> list[Finding]:
     """The same each time, however many rounds are asked for."""
-    turns, rows = ByTurns(crawls()), ByRows(crawls())
-    turns.run()
-    rows.run()
-    least = {"if all were busy all the time": turns.work / MACHINES / AT_ONCE}
+    _, ours, _ = fleets = [kind(crawls()) for kind in (ByRows, ByWaitingPages, ByTurns)]
+    for fleet in fleets:
+        fleet.run()
+    least = ours.work / MACHINES / AT_ONCE
     return [
-        compared("a million pages on 1,000 machines", "s", [turns.now], [rows.now], **least),
-        compared("browsers opened for 1,000 pages", "", opened(turns), opened(rows)),
-        compared("a crawl of one page beside them", "s", waits(turns), waits(rows)),
+        compared("a million pages on 1,000 machines, s", [[fleet.now] for fleet in fleets], least=least),
+        compared("browsers opened for 1,000 pages", [[fleet.opened] for fleet in fleets]),
+        compared("a crawl of one page beside them, s", [fleet.waits for fleet in fleets]),
     ]
 
 
-def compared(name: str, unit: str, ours: list[float], floor: list[float], **notes: float | str) -> Finding:
-    return Finding(name, unit, Bound.RATIO, 1, ours, floor, "by rows", notes=notes)
-
-
-def opened(fleet: Fleet) -> list[float]:
-    return [fleet.starts / sum(crawl.size for crawl in fleet.crawls) * 1000]
-
-
-def waits(fleet: Fleet) -> list[float]:
-    return [crawl.seconds for crawl in fleet.crawls if crawl.size == 1]
+def compared(name: str, values: list[list[float]], **notes: float | str) -> Finding:
+    """Ours against machines that each work for themselves; a queue of turns is noted."""
+    alone, ours, turns = values
+    notes |= {"by turns, median": quantile(turns, 0.5), "p95": quantile(turns, 0.95), "ours, p95": quantile(ours, 0.95)}
+    return Finding(name, "", Bound.RATIO, 1, ours, alone, "each for itself", notes=notes)
