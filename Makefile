@@ -8,7 +8,7 @@ STYLE := --indent-size 2 --end-with-newline --space-around-combinator
 CHAOS_SECONDS ?= 300
 ENGINE := tests/integration/engine tests/chaos
 
-.PHONY: help env check format reformat lint types layers dependencies migrations suppressions names docs pictures test test-sqlite test-postgres test-modes bare-root image chaos chaos-pages fuzz bench quality lock lock-upgrade lock-plugins wheel changelog clean
+.PHONY: help env check format reformat lint types layers dependencies migrations suppressions names docs pictures test test-sqlite test-postgres test-modes bare-root image kubernetes chaos chaos-pages fuzz bench quality lock lock-upgrade lock-plugins wheel changelog clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,11 @@ bare-root:  ## the README's commands on a fresh Debian, as root and as a sudoer 
 
 image:  ## build the container's image with podman and try it (needs root, podman, debootstrap; half an hour)
 	tests/image.sh both
+
+kubernetes: env  ## validate the manifests against the schemas of Kubernetes (what KEDA brings has none there)
+	@for file in $(filter-out %/kustomization.yaml %/scaler.yaml,$(wildcard packaging/kubernetes/*.yaml)); do \
+	  .venv/bin/uv tool run --quiet kubernetes-validate --strict "$$file" || exit 1; \
+	done
 
 chaos: env  ## kill things at random for CHAOS_SECONDS and see that nothing is lost
 	.venv/bin/python -m tests.chaos.run $(CHAOS_SECONDS)

@@ -74,9 +74,14 @@ class Machine(Row):
     @property
     def state(self) -> str:
         """``working``, ``draining`` or ``offline``. Of one that works alone nothing is heard: it works."""
-        if not self.is_current and self.seen_at < timezone.now() - ALIVE:
+        if not (self.is_current or self.was_heard_of):
             return "offline"
         return "working" if self.drain_by is None else "draining"
+
+    @property
+    def was_heard_of(self) -> bool:
+        """Whether its workers wrote lately that they are alive, which they do where machines share a database."""
+        return self.seen_at >= timezone.now() - ALIVE
 
     @classmethod
     def current(cls) -> "Machine":

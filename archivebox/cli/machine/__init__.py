@@ -3,9 +3,10 @@
 import click
 
 from archivebox.cli.columns import MACHINE
-from archivebox.cli.declare import command, group, option, word
+from archivebox.cli.declare import command, flag, group, option, word
 from archivebox.cli.model_commands import list_command
 
+WHICH = word("id", "ID|here")
 BY_ITSELF = "a machine is recorded by itself, when a command of ArchiveBox first runs on it"
 COMMAND = group(
     "machine",
@@ -14,13 +15,18 @@ COMMAND = group(
         list_command(
             "machine", "Machines, the newest first.", MACHINE, "archivebox machine list --hostname nas | jq -r .id"
         ),
-        command("show", "machine.body:show", "One machine, and what it works on.", [word("id", "ID")]),
+        command(
+            "show",
+            "machine.body:show",
+            "One machine, and what it works on.",
+            [WHICH, flag("--alive", text="Status 1 if nothing was heard of its work for two minutes.")],
+        ),
         command(
             "drain",
             "machine.body:drain",
             "Have a machine begin nothing new, and finish what it has begun: before it is switched off or upgraded.",
             [
-                word("id", "ID"),
+                WHICH,
                 option(
                     "--within",
                     text="Seconds until it gives back to the queue what still runs.",
@@ -28,9 +34,10 @@ COMMAND = group(
                     show_default=True,
                     type=click.IntRange(min=0, max=86400),
                 ),
+                flag("--wait", text="Return when no page is at work there any more."),
             ],
         ),
-        command("resume", "machine.body:resume", "Let a machine work again that was drained.", [word("id", "ID")]),
+        command("resume", "machine.body:resume", "Let a machine work again that was drained.", [WHICH]),
         command(
             "remove",
             "machine.body:remove",

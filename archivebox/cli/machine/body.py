@@ -1,5 +1,6 @@
 """Owns `archivebox machine`."""
 
+import time
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -34,6 +35,9 @@ LABELS = {
     "urls": "at work on",
 }  # fmt: skip
 SHOWN_URLS = 20
+HERE = "here"
+LOOK_EVERY = 1.0
+"""Seconds between two looks at a machine that drains."""
 
 
 def list_(session: Session, **given: Any) -> int:
@@ -43,24 +47,27 @@ def list_(session: Session, **given: Any) -> int:
     return show_model(session.out, COLUMNS, Machine.objects.kept(), MACHINE, given, records=records, sort="-seen_at")
 
 
-def show(session: Session, *, id: str) -> int:  # noqa: A002 - the argument's name
-    machine = find(Machine, id)
+def show(session: Session, *, id: str, alive: bool) -> int:  # noqa: A002 - the argument's name
+    machine = _find(id)
     running = Process.objects.running().on(machine).count()
     urls = list(pages_at_work(machine.pk).order_by("pk").values_list("url", flat=True)[:SHOWN_URLS])
     session.out.facts({**_record(machine), "processes": running, "urls": urls}, LABELS, frozenset({"memory_bytes"}))
-    return 0
+    return 1 if alive and not machine.was_heard_of else 0
 
 
-def drain(session: Session, *, id: str, within: int) -> int:  # noqa: A002
-    machine = find(Machine, id)
+def drain(session: Session, *, id: str, within: int, wait: bool) -> int:  # noqa: A002
+    machine = _find(id)
     machine.drain(timedelta(seconds=within))
     what = f"{machine} begins nothing new. What still runs in {within} seconds goes back to the queue."
     session.out.event(_record(machine), what)
+    while wait and machine.was_heard_of and pages_at_work(machine.pk).exists():
+        time.sleep(LOOK_EVERY)
+        machine.refresh_from_db(fields=["seen_at"])
     return 0
 
 
 def resume(session: Session, *, id: str) -> int:  # noqa: A002
-    machine = find(Machine, id)
+    machine = _find(id)
     machine.resume()
     session.out.event(_record(machine), f"{machine} works again.")
     return 0
@@ -74,6 +81,11 @@ def remove(session: Session, *, id: str) -> int:  # noqa: A002
         raise BadInputError(str(error)) from error
     session.out.event(_record(machine), f"{machine} is removed. What it did stays on record.")
     return 0
+
+
+def _find(text: str) -> Machine:
+    """By its id, or the one that this runs on."""
+    return find(Machine, str(Machine.current().pk) if text == HERE else text)
 
 
 def _record(machine: Machine) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from datetime import timedelta
 from uuid import uuid4
@@ -302,6 +303,26 @@ def test_a_machine_is_shown_drained_and_resumed(pages: dict[str, Snapshot]) -> N
     lost = Machine.objects.create(hostname="attic", seen_at=timezone.now() - timedelta(hours=1))
     assert typed(f"machine remove {lost.pk}").records[0]["state"] == "offline"
     assert [record["id"] for record in typed("machine list").records] == [str(machine.pk)]
+
+
+def test_whoever_drains_the_machine_here_may_wait_for_its_pages(
+    pages: dict[str, Snapshot], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a pod does that is taken away."""
+    page = leased(pages[A], Process.objects.create(machine=Machine.current(), process_type="worker", status="running"))
+    looks = []
+
+    def finish(seconds: float) -> None:
+        looks.append(seconds)
+        Snapshot.objects.filter(pk=page.pk).update(owner=None)
+
+    monkeypatch.setattr(time, "sleep", finish)
+    assert typed("machine drain here --wait").records[0]["state"] == "draining"
+    assert len(looks) == 1
+    assert typed("machine show here --alive").code == 0
+    Machine.objects.update(seen_at=timezone.now() - timedelta(hours=1))
+    assert typed("machine show here --alive").code == 1
+    assert typed("machine drain here --wait").code == 0, "nobody works there who could finish anything"
 
 
 def test_personas_are_made_changed_and_deleted(collection: DataFolder) -> None:
