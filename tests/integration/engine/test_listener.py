@@ -16,6 +16,8 @@ from tests.suite.postgres import Cluster, cluster
 
 pytestmark = [pytest.mark.skipif("postgresql" in missing(), reason="needs PostgreSQL's programs"), pytest.mark.once]
 
+SECRET_KEY = "of no server"
+
 
 @pytest.fixture(scope="module")
 def made() -> Iterator[Cluster]:
@@ -32,7 +34,7 @@ def server(made: Cluster, monkeypatch: pytest.MonkeyPatch) -> Cluster:
 @pytest.fixture
 def here(server: Cluster, tmp_path: Path) -> Iterator[Collection]:  # noqa: ARG001 - comes first
     (tmp_path / "here").mkdir()
-    with collection(tmp_path / "here", MACHINE_ID="here") as made:
+    with collection(tmp_path / "here", MACHINE_ID="here", SECRET_KEY=SECRET_KEY) as made:
         yield made
 
 
@@ -41,7 +43,8 @@ def elsewhere(here: Collection, tmp_path: Path) -> Iterator[Collection]:
     """Another machine with the same database, which nothing of this one reaches but by that."""
     (tmp_path / "elsewhere").mkdir()
     shared = here.env["DATABASE_URL"]
-    with collection(tmp_path / "elsewhere", MACHINE_ID="elsewhere", DATABASE_URL=shared) as made:
+    settings = {"MACHINE_ID": "elsewhere", "DATABASE_URL": shared, "SECRET_KEY": SECRET_KEY}
+    with collection(tmp_path / "elsewhere", **settings) as made:
         yield made
 
 
