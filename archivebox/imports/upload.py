@@ -2,7 +2,8 @@
 
 import hashlib
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,12 +15,12 @@ from archivebox.core.intake.add_urls import default_visibility
 from archivebox.core.snapshot import Snapshot
 from archivebox.imports.batch import PageBatch, write_batch
 from archivebox.imports.models import ImportedSnapshot
-from archivebox.imports.page import NotReadableError
+from archivebox.imports.page import ImportedPage, NotImported, NotReadableError
 from archivebox.imports.readers.scratch import Scratch
 from archivebox.imports.readers.single_file import SingleFilePage, date_in, read_comment
 from archivebox.imports.rows import PageImport
 from archivebox.imports.transfer import Transfer
-from archivebox.imports.write import PageWriter, discard
+from archivebox.imports.write import PageNotImportedError, PageWriter, discard
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.upkeep import learn
 
@@ -46,13 +47,25 @@ def keep_upload(content: Iterable[bytes], url: str, created_by: User, noting: No
     importing = PageImport(f"upload of {created_by.pk}", LABEL, created_by, default_visibility({}).value)
     page = SingleFilePage(path, url, date_in(read_comment(path)) or timezone.now())
     # Two requests with the same file may be here at once: each writes a folder of its own.
-    batch = write_batch(page.pages(), importing, PageWriter(scratch.path.name, created_by.username, Transfer.COPY))
+    writer = PageWriter(scratch.path.name, created_by.username, Transfer.COPY)
+    batch = write_batch(_noted(page.pages(), writer, scratch), importing, writer)
     is_new = not batch.known and _write_rows(batch, importing, noting)
     snapshot = ImportedSnapshot.objects.select_related("snapshot").get(source=importing.source, key=path.name).snapshot
     if not Snapshot.objects.kept().filter(pk=snapshot.pk).exists():
         raise NotReadableError("It was kept before, and removed since. Restore it, or save the page anew.")
     _index(snapshot)
     return KeptUpload(snapshot, is_new)
+
+
+def _noted(
+    items: Iterable[ImportedPage | NotImported], writer: PageWriter, scratch: Scratch
+) -> Iterator[ImportedPage | NotImported]:
+    """Each item; where the files of a page will lie is noted first."""
+    for item in items:
+        if isinstance(item, ImportedPage):
+            with suppress(PageNotImportedError):  # the writer says so
+                scratch.note_page(writer.plan(item).folder)
+        yield item
 
 
 def _receive(content: Iterable[bytes], url: str, scratch: Scratch) -> Path:

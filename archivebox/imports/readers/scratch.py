@@ -1,16 +1,25 @@
-"""Owns where readers write what they make: a folder of the collection, which is gone with its reader."""
+"""Owns where readers write what they make: a folder of the collection, which is gone with its reader.
+
+Where the reader was killed, the next one clears it away, with the files of a page that had not got its row.
+"""
 
 import fcntl
 import os
 import shutil
 import tempfile
+import time
 import weakref
 from pathlib import Path
 
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.lib.files import locked
+from archivebox.core.snapshot import Snapshot
+from archivebox.lib.files import locked, remove_tree
 
 _PREFIX = "reading-"
+_NOTE = "writing"
+"""Names the folder in the collection that gets the files of a page before its row is written."""
+_SETTLED_AFTER = 600
+"""Seconds after which the database has committed what a killed process sent last, or never will."""
 
 
 class Scratch:
@@ -31,6 +40,10 @@ class Scratch:
         self._count += 1
         return self.path / f"page-{self._count}"
 
+    def note_page(self, folder: str) -> None:
+        """Have the folder of a page deleted, should this process be killed before the page has its row."""
+        (self.path / _NOTE).write_text(folder)
+
     def remove(self, folder: Path) -> None:
         """Delete the files of one page."""
         shutil.rmtree(folder, ignore_errors=True)
@@ -45,5 +58,17 @@ def _clear_away(imports: Path) -> None:
     """Delete the folders of readers whose processes were killed."""
     for folder in imports.glob(f"{_PREFIX}*"):
         with locked(folder, blocking=False) as descriptor:
-            if descriptor is not None:
+            if descriptor is not None and _remove_page_without_row(folder / _NOTE):
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_page_without_row(note: Path) -> bool:
+    """Delete what a killed process has written of the page that it noted, without a row; False: too early to know."""
+    if not note.exists():
+        return True
+    if time.time() - note.stat().st_mtime < _SETTLED_AFTER:
+        return False
+    page = DATA_FOLDER.root / (note.read_text() or "-")
+    if page.is_dir() and page.is_relative_to(DATA_FOLDER.users) and not Snapshot.objects.filter(pk=page.name).exists():
+        remove_tree(page)
+    return True
