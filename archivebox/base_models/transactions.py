@@ -1,7 +1,7 @@
 """Transactions that write: one writer at a time on SQLite, and some that need not wait for the disk."""
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 
@@ -28,6 +28,24 @@ def end_hanging_transactions() -> None:
         options = connection.settings_dict["OPTIONS"]
         limit = f"{options.get('options', '')} -c idle_in_transaction_session_timeout={_IDLE_SECONDS}s"
         connection.settings_dict["OPTIONS"] = {**options, "options": limit}
+
+
+_LOCK = """
+SELECT pg_advisory_xact_lock(key) FROM (
+    SELECT DISTINCT hashtextextended(name, 0) AS key FROM unnest(%s::text[]) AS name ORDER BY key
+) AS keys
+"""
+
+
+def lock_names(names: Iterable[object]) -> None:
+    """Wait for all who have locked one of these names, and keep others out until this transaction ends.
+
+    What others have committed counts from here on. A name needs no row. They are locked in the same order everywhere,
+    so that no two wait for each other. On SQLite who writes is alone.
+    """
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(_LOCK, [list(map(str, names))])
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from django.db import models
 from django.utils import timezone
 
 from archivebox.base_models.prepared import PreparedQuery, Rows
-from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.transactions import lock_names, write_transaction
 from archivebox.base_models.work import HELD, WorkItem
 from archivebox.core.intake.schedules import start_due
 from archivebox.core.snapshot import Snapshot
@@ -32,8 +32,9 @@ from archivebox.workers.queue.due import (
     open_crawls,
     page_due,
 )
-from archivebox.workers.queue.hosts import blocked_hosts, lock_hosts, visited
+from archivebox.workers.queue.hosts import blocked_hosts, visited
 from archivebox.workers.queue.lease import Lease
+from archivebox.workers.queue.placement import JOIN_AFTER, may_open
 from archivebox.workers.queue.readiness_check import ReadinessCheck
 from archivebox.workers.queue.ticks import tick_crawls
 from archivebox.workers.queue.watchers import Scope
@@ -101,6 +102,8 @@ class Claimed:
     more: bool = False
     """Whether it took less than there was room for: the next poll may find what that has made due."""
     next_at: datetime | None = None
+    joins_at: datetime | None = None
+    """When to look again whether a crawl that is open elsewhere needs this machine, too."""
 
     def leases(self) -> list[Lease]:
         """Everything, in the order in which it is loaded: what pages need comes before them."""
@@ -123,13 +126,14 @@ def claim_work(who: FetchRequest) -> Claimed:
     claim_snapshots(claimed, who)
     claimed.more = bool(claimed) and len(claimed.snapshots) < who.capacity.snapshots
     if not claimed.more:
-        claimed.next_at = next_wanted(who.machine, began)
+        moments = (next_wanted(who.machine, began), claimed.joins_at)
+        claimed.next_at = min(filter(None, moments), default=None)
     return claimed
 
 
 def claim_runs(claimed: Claimed, who: FetchRequest, now: datetime) -> None:
     """Add due runs of crawls to what is claimed: first of those that have fresh pages."""
-    wanted = [row for row in _runs_due(who.machine, now) if who.includes(row[1])]
+    wanted = [row for row in _runs_due(who.machine, now) if who.includes(row[1]) and may_open(row[1], who.machine)]
     runs = _without_suspects([(key, attempts) for key, _, attempts in wanted])
     rooms = {key: _room_for(crawl, who.capacity, now) for key, crawl, _ in wanted if key in runs}
     admitted: list[UUID] = []
@@ -202,7 +206,7 @@ def _claim_of(crawl_id: UUID, claimed: Claimed, who: FetchRequest, room: Allowan
     with write_transaction():
         if not _ready_run(crawl_id, who.machine):  # its holder was quicker, and ends it
             return room
-        lock_hosts(page.host for page in pages)
+        lock_names(page.host for page in pages)
         blocked = blocked_hosts()
         pages = [page for page in pages if not page.is_blocked(blocked)]  # others may have been quicker
         leased = claim(Snapshot, [page.key for page in pages], who.worker)
@@ -264,14 +268,23 @@ def _queue_run(crawl_id: UUID, claimed: Claimed, who: FetchRequest) -> None:
     has_room = len(claimed.crawl_runs) < _room_for(crawl_id, who.capacity, now)
     if claimed.crawls_wait and not has_room:
         return
+    if not (may_open(crawl_id, who.machine) and _open_here(crawl_id, claimed, who, has_room=has_room)):
+        claimed.joins_at = now + JOIN_AFTER
+
+
+def _open_here(crawl_id: UUID, claimed: Claimed, who: FetchRequest, *, has_room: bool) -> bool:
+    """Queue the run of a crawl here, and claim it if there is room; False where another machine was quicker."""
     with write_transaction():
+        lock_names([crawl_id])
+        if not may_open(crawl_id, who.machine):
+            return False
         fresh = CrawlRun.of(crawl_id, who.machine)
         if fresh.status == CrawlRun.StatusChoices.SEALED:
             fresh.transition("requeue")
-    if has_room:
-        claimed.crawl_runs += claim(CrawlRun, [fresh.pk], who.worker)
-    else:
-        claimed.crawls_wait = True
+        runs = claim(CrawlRun, [fresh.pk], who.worker) if has_room else []
+    claimed.crawl_runs += runs
+    claimed.crawls_wait = claimed.crawls_wait or not has_room
+    return True
 
 
 @PreparedQuery

@@ -50,20 +50,22 @@ class Due(NamedTuple):
         return self.host in (blocked.for_retries if self.is_retry else blocked.for_fresh)
 
 
-def due(crawl_id: UUID, blocked: BlockedHosts, room: Allowance, cursor: Cursor) -> list[Due]:
+def due(
+    crawl_id: UUID, blocked: BlockedHosts, room: Allowance, cursor: Cursor, now: datetime | None = None
+) -> list[Due]:
     """A due page of each host of a crawl, less the blocked hosts: skip scan of a partial index.
 
     Of a host the one that has waited longest, and fresh ones before those that are tried again. 899,000 rows of one
     blocked host: 0.07 ms so, 330 ms by (crawl, retry_at). It looks at as many hosts as are wanted first, and at more
     only when those have nothing that is due.
     """
-    start = cursor.host.get(crawl_id, "")
-    found, last = _due_after(crawl_id, start, blocked, room, sum(room))
+    start, now = cursor.host.get(crawl_id, ""), now or timezone.now()
+    found, last = _due_after(crawl_id, start, now, blocked, room, look=sum(room))
     while not found and last:  # hosts whose pages all wait for a later time must not hide those behind them
-        found, last = _due_after(crawl_id, last, blocked, room, HOSTS)
+        found, last = _due_after(crawl_id, last, now, blocked, room, look=HOSTS)
     last = "" if start and not found else None
     while not found and last is not None and last <= start:
-        found, last = _due_after(crawl_id, last, blocked, room, HOSTS)
+        found, last = _due_after(crawl_id, last, now, blocked, room, look=HOSTS)
     if found:
         cursor.host[crawl_id] = found[-1].host
     return found
@@ -94,13 +96,12 @@ def _fitting(pages: Iterable[Due], room: Allowance) -> list[Due]:
 
 
 def _due_after(
-    crawl_id: UUID, after: str, blocked: BlockedHosts, room: Allowance, look: int
+    crawl_id: UUID, after: str, now: datetime, blocked: BlockedHosts, room: Allowance, *, look: int
 ) -> tuple[list[Due], str | None]:
     """Due pages of the next ``look`` hosts behind ``after`` that are not blocked, one each, as there is room.
 
     And the last host looked at, None when there are no more.
     """
-    now = timezone.now()
     key, moment, most = prepared(crawl_id), prepared(now), look + len(blocked.for_retries)
     with connection.cursor() as cursor:
         cursor.execute(_DUE, [key, after, key, moment, key, most, key, moment])
@@ -115,6 +116,11 @@ def _due_after(
 
 def _allowed(pages: Iterable[Due], blocked: BlockedHosts) -> Iterable[Due]:
     return (page for page in pages if not page.is_blocked(blocked))
+
+
+def fresh_pages_due(crawl_id: UUID, host: str, now: datetime) -> int:
+    """How many pages of a host are due that never ran; a few suffice."""
+    return sum(status != SEALED for _, status in _longest_waiting(crawl_id, host, now))
 
 
 def _first_of(crawl_id: UUID, host: str, now: datetime) -> list[Due]:

@@ -5,13 +5,12 @@ after every crash. The leased Snapshots of a host are few and have an index of t
 cannot be derived: the next allowed moment, and the host's own delay and limit.
 """
 
-from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
-from django.db import connection, models
+from django.db import models
 from django.utils import timezone
 
 from archivebox.base_models.prepared import PreparedQuery, Rows
@@ -50,22 +49,11 @@ def blocked_hosts() -> BlockedHosts:
     )
 
 
-def lock_hosts(hosts: Iterable[str]) -> None:
-    """Let nobody else begin pages of these hosts until the transaction ends; what others committed counts from here on.
-
-    Else two workers that count at once both find room for the last page of a host. By a lock on the name, which needs
-    no row of a host; in the same order everywhere, so that no two wait for each other. On SQLite who writes is alone.
-    """
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute(_LOCK, [list(hosts)])
-
-
-_LOCK = """
-SELECT pg_advisory_xact_lock(key) FROM (
-    SELECT DISTINCT hashtextextended(host, 0) AS key FROM unnest(%s::text[]) AS host ORDER BY key
-) AS keys
-"""
+def free_places(host: str) -> int:
+    """How many fresh pages of a host may begin beside those in flight."""
+    own_limits: dict[str, int] = dict(_own_limits())
+    most = own_limits.get(host) or resolve_settings(base_layers()).get_int("DOMAIN_CONCURRENCY")
+    return most - sum(int(fresh) for name, _, fresh in _in_flight() if name == host)
 
 
 def visited(snapshot_id: UUID) -> None:
