@@ -32,12 +32,12 @@ class _NotTakenError(ValueError):
 def take_over(found: Belongings, by: User) -> list[NotImported]:
     """Returns what is not imported."""
     problems = [NotImported("ArchiveBox.conf", found.problem)] if found.problem else []
-    attempts = [(f"account {user.username}", partial(_take_user, user, by)) for user in found.users]
-    attempts += [(f"schedule {one.label or one.urls}", partial(_take_schedule, one, by)) for one in found.schedules]
-    attempts += [(f"setting {name}", partial(_take_setting, name, text)) for name, text in found.settings.items()]
-    for item, take in attempts:
+    attempts = [(f"account {user.username}", partial(_import_user, user, by)) for user in found.users]
+    attempts += [(f"schedule {one.label or one.urls}", partial(_import_schedule, one, by)) for one in found.schedules]
+    attempts += [(f"setting {name}", partial(_import_setting, name, text)) for name, text in found.settings.items()]
+    for item, attempt in attempts:
         try:
-            take()
+            attempt()
         except ValueError as error:  # of accounts, schedules and settings alike: a sentence
             problems.append(NotImported(item, str(error)))
     return problems
@@ -46,7 +46,7 @@ def take_over(found: Belongings, by: User) -> list[NotImported]:
 # --- accounts ---------------------------------------------------------------------------------------------------
 
 
-def _take_user(user: ImportedUser, by: User) -> None:
+def _import_user(user: ImportedUser, by: User) -> None:
     """With the hash of its password, so that its owner logs in as before."""
     known = User.objects.filter(username=user.username).first()
     if known is not None and known.password == user.password:
@@ -75,7 +75,7 @@ def _role(user: ImportedUser) -> Role:
 # --- schedules --------------------------------------------------------------------------------------------------
 
 
-def _take_schedule(found: ImportedSchedule, by: User) -> None:
+def _import_schedule(found: ImportedSchedule, by: User) -> None:
     request = CrawlRequest(urls=found.urls, depth=found.depth, tags=[clean(tag) for tag in found.tags])
     template = request.template(seed.url for seed in parse_strictly(request, Requester(by)))
     when, label = found.schedule[:64], clean(found.label)[:255]
@@ -91,7 +91,7 @@ def _take_schedule(found: ImportedSchedule, by: User) -> None:
 # --- settings ---------------------------------------------------------------------------------------------------
 
 
-def _take_setting(name: str, text: str) -> None:
+def _import_setting(name: str, text: str) -> None:
     """Into ArchiveBox.conf; what is set there stays."""
     spec = known_settings().get(name)
     if spec is None:

@@ -32,14 +32,14 @@ class SourceFileError(Exception):
     """A file of the source that cannot be read; the message says why."""
 
 
-class TakenFile(NamedTuple):
-    """What was brought into the collection."""
+class HashedFile(NamedTuple):
+    """The content of a file, as it was read."""
 
     sha256: str
     size: int
 
 
-def take_file(source: str, target: str, transfer: Transfer, stop: Callable[[], None]) -> TakenFile:
+def transfer_file(source: str, target: str, transfer: Transfer, stop: Callable[[], None]) -> HashedFile:
     """Have the content of ``source`` at ``target``, whose folder is there; SourceFileError, OSError of the target.
 
     ``stop`` is called before each block, and may raise.
@@ -57,7 +57,7 @@ def take_file(source: str, target: str, transfer: Transfer, stop: Callable[[], N
         os.close(descriptor)
 
 
-def hash_file(path: str, stop: Callable[[], None]) -> TakenFile | None:
+def hash_file(path: str, stop: Callable[[], None]) -> HashedFile | None:
     """What a file is now; None where there is none, or it cannot be read."""
     try:
         descriptor = _open(path)
@@ -72,18 +72,18 @@ def hash_file(path: str, stop: Callable[[], None]) -> TakenFile | None:
         os.close(descriptor)
 
 
-def _copy(blocks: Iterator[bytes], target: str, status: os.stat_result) -> TakenFile:
+def _copy(blocks: Iterator[bytes], target: str, status: os.stat_result) -> HashedFile:
     """The hash is that of what was read, so that a look at what was written can be compared with it."""
     written = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     try:
-        taken = _hash(blocks, partial(_write, written))
+        hashed = _hash(blocks, partial(_write, written))
         os.utime(written, ns=(status.st_atime_ns, status.st_mtime_ns))
     except SourceFileError:
         os.unlink(target)  # noqa: PTH108 - a Path for each file costs more than its hash
         raise
     finally:
         os.close(written)
-    return taken
+    return hashed
 
 
 def _open(source: str) -> int:
@@ -109,15 +109,15 @@ def _link(source: str, target: str, status: os.stat_result) -> bool:
     raise SourceFileError("It was replaced while it was read.")
 
 
-def _hash(blocks: Iterator[bytes], take: Callable[[bytes], None] | None = None) -> TakenFile:
-    """Hand each block to ``take`` as it is hashed."""
+def _hash(blocks: Iterator[bytes], on_block: Callable[[bytes], None] | None = None) -> HashedFile:
+    """Hand each block to ``on_block`` as it is hashed."""
     digest, size = hashlib.sha256(), 0
     for block in blocks:
         digest.update(block)
         size += len(block)
-        if take is not None:
-            take(block)
-    return TakenFile(digest.hexdigest(), size)
+        if on_block is not None:
+            on_block(block)
+    return HashedFile(digest.hexdigest(), size)
 
 
 def _blocks(descriptor: int, size: int, stop: Callable[[], None]) -> Iterator[bytes]:

@@ -24,7 +24,7 @@ from archivebox.core.evidence.signature import MANIFEST, KeyUnusableError, Signe
 from archivebox.core.evidence.verification import Finding
 from archivebox.core.outputs.output_files import columns_of
 from archivebox.imports.page import ImportedFile, ImportedOutput, ImportedPage, NotImported
-from archivebox.imports.transfer import SourceFileError, Transfer, hash_file, remove_source, take_file
+from archivebox.imports.transfer import SourceFileError, Transfer, hash_file, remove_source, transfer_file
 from archivebox.lib.files import OutputFile, remove_tree
 from archivebox.lib.files import mimetype_of as output_type_of
 from archivebox.lib.urls import BadUrl, parse_url, path_domain_of
@@ -56,7 +56,7 @@ class WrittenPage:
     """Each output with the columns that tell of its files."""
     left_out: list[NotImported] = field(default_factory=list)
     entries: dict[str, FileEntry] = field(default_factory=dict)
-    """Each file that was taken, as it was read."""
+    """Each file that was transferred, as it was read."""
     files: int = 0
     size: int = 0
 
@@ -87,7 +87,7 @@ class PageWriter:
         made = set[str]()
         try:
             for output in written.page.outputs:
-                self._take_files(written, output, folder, made)
+                self._transfer_files(written, output, folder, made)
         except PageNotImportedError:
             discard(written)
             raise
@@ -119,22 +119,22 @@ class PageWriter:
         folder = DATA_FOLDER.snapshot_place(username, page.captured_at.date(), path_domain_of(url), key)
         return WrittenPage(key, page, url, folder)
 
-    def _take_files(self, written: WrittenPage, output: ImportedOutput, folder: str, made: set[str]) -> None:
+    def _transfer_files(self, written: WrittenPage, output: ImportedOutput, folder: str, made: set[str]) -> None:
         """``made``: folders that are there."""
-        taken = []
+        transferred = []
         for file in output.files:
             self.stop()
             name = f"{output.plugin}/{file.name}"
             try:
-                entry = self._take_file(output.plugin, file, folder, made, is_own=written.page.rows is not None)
+                entry = self._transfer_file(output.plugin, file, folder, made, is_own=written.page.rows is not None)
             except SourceFileError as error:
                 written.left_out.append(NotImported(f"{written.url} {name}", str(error)))
                 continue
             written.entries[name] = entry
-            taken.append((file.name, entry["size"]))
-        written.results.append((output, _columns_of(taken) if output.files else {}))
+            transferred.append((file.name, entry["size"]))
+        written.results.append((output, _columns_of(transferred) if output.files else {}))
 
-    def _take_file(self, plugin: str, file: ImportedFile, folder: str, made: set[str], *, is_own: bool) -> FileEntry:
+    def _transfer_file(self, plugin: str, file: ImportedFile, folder: str, made: set[str], *, is_own: bool) -> FileEntry:
         check_name(plugin, file.name, is_own=is_own)
         target = f"{folder}/{plugin}/{file.name}"
         parent = target.rpartition("/")[0]
@@ -142,12 +142,12 @@ class PageWriter:
             if parent not in made:
                 _make_folder(parent)
                 made.add(parent)
-            taken = take_file(str(file.source), target, self._transfer, self.stop)
+            hashed = transfer_file(str(file.source), target, self._transfer, self.stop)
         except (FileExistsError, NotADirectoryError):
             raise SourceFileError("Another file has this name.") from None
-        if file.sha256 and taken.sha256 != file.sha256:
+        if file.sha256 and hashed.sha256 != file.sha256:
             raise PageNotImportedError(f"{plugin}/{file.name} is not the file that was exported: it was changed since.")
-        return {"sha256": taken.sha256, "size": taken.size, "mimetype": mimetype_of(target), "programs": []}
+        return {"sha256": hashed.sha256, "size": hashed.size, "mimetype": mimetype_of(target), "programs": []}
 
     def _keep_hashes(self, written: WrittenPage, folder: str) -> None:
         """Write the hashes, and their signature where there is a key."""
