@@ -134,7 +134,9 @@ class PageWriter:
             transferred.append((file.name, entry["size"]))
         written.results.append((output, _columns_of(transferred) if output.files else {}))
 
-    def _transfer_file(self, plugin: str, file: ImportedFile, folder: str, made: set[str], *, is_own: bool) -> FileEntry:
+    def _transfer_file(
+        self, plugin: str, file: ImportedFile, folder: str, made: set[str], *, is_own: bool
+    ) -> FileEntry:
         check_name(plugin, file.name, is_own=is_own)
         target = f"{folder}/{plugin}/{file.name}"
         parent = target.rpartition("/")[0]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from archivebox.lib.file_urls import is_file_url
 from archivebox.lib.mime_sniffing import parse_content_type
+
+__all__ = ["essence_of", "is_file_url", "is_page"]
 
 PAGES = ("text/", "application/xhtml+xml", "application/xml", "application/json", "image/svg+xml")
 # Chromium downloads these (third_party/blink/common/mime_util/mime_util.cc, kUnsupportedTextTypes).

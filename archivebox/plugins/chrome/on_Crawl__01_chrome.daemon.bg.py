@@ -23,10 +23,10 @@ from relay import Relay
 from relay.screencast import Screencast
 from spare_browser import TakenBrowser, take_spare
 
-from archivebox.lib.file_urls import is_file_url
 from archivebox.plugins.base import Hook, Settings, StopRequest, log, ready, try_again, write_atomically
 from archivebox.plugins.base.cdp import CDPError, CDPEvent
 from archivebox.plugins.base.lifeline import end_with_engine
+from archivebox.plugins.base.media_types import is_file_url
 from archivebox.plugins.base.programs import open_process, start_ticks
 
 SESSION, WANTED = "session.json", "wanted"
