@@ -1,6 +1,7 @@
 """Owns files that two versions of a page have in common: the later has hard links to those of the earlier.
 
-Nothing may write into such a file in place. A plugin's files become its own again before one of its hooks runs.
+Nothing may write into such a file in place. A plugin's files become its own again before one of its hooks runs. Shared
+bodies (`shared_bodies.py`) are links, too, and remain so: nothing ever writes into them.
 """
 
 import errno
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from archivebox.lib.files import atomic_write, remove_tree, walk_entries
 from archivebox.storage.layout import HOOK_RUNS
+from archivebox.storage.shared_bodies import is_linked_name
 
 NOTE = "linked_outputs.json"
 """In a page's folder: which of its files are those of an earlier version."""
@@ -54,7 +56,7 @@ def drop_links(latest: Path) -> None:
 def own_files(page: Path, plugin: str) -> None:
     """Replace a plugin's links to files of other versions by copies. OSError where that cannot be done."""
     for name, status in list(_files(page / plugin)):
-        if status.st_nlink > 1:
+        if status.st_nlink > 1 and not is_linked_name(name):
             aside = _name_aside(page)
             shutil.copy2(page / plugin / name, aside, follow_symlinks=False)
             aside.replace(page / plugin / name)

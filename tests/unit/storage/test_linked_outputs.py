@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from archivebox.storage.linked_outputs import LINKED_MIN, NOTE, drop_links, own_files, place_links, stage_links
+from archivebox.storage.shared_bodies import linked_name
 
 LARGE, OTHER = b"a" * LINKED_MIN, b"b" * LINKED_MIN
 
@@ -52,6 +53,16 @@ def test_own_files_are_copies_of_the_same_bytes(tmp_path: Path) -> None:
     (former / "media" / "picture").write_bytes(b"changed")
     assert (latest / "media" / "picture").read_bytes() == LARGE
     own_files(latest, "absent")
+
+
+def test_shared_bodies_stay_links(tmp_path: Path) -> None:
+    """Nothing writes into them: who packs a page again replaces them."""
+    page, name = tmp_path / "page", linked_name("ab" * 32)
+    (page / "warc").mkdir(parents=True)
+    (page / "warc" / name).write_bytes(LARGE)
+    os.link(page / "warc" / name, tmp_path / "stored")
+    own_files(page, "warc")
+    assert (page / "warc" / name).samefile(tmp_path / "stored")
 
 
 def test_a_version_has_its_own_files_until_links_are_put_in_place(tmp_path: Path) -> None:
