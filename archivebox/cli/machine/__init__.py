@@ -19,7 +19,13 @@ COMMAND = group(
             "show",
             "machine.body:show",
             "One machine, and what it works on.",
-            [WHICH, flag("--alive", text="Status 1 if nothing was heard of its work for two minutes.")],
+            [
+                WHICH,
+                flag(
+                    "--alive",
+                    text="Status 1 if nothing was heard of its work for two minutes; with SQLite nothing ever is.",
+                ),
+            ],
         ),
         command(
             "drain",

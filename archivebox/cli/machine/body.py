@@ -2,8 +2,10 @@
 
 import time
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
+
+from django.utils import timezone
 
 from archivebox.cli.columns import MACHINE
 from archivebox.cli.errors import BadInputError
@@ -38,6 +40,8 @@ SHOWN_URLS = 20
 HERE = "here"
 LOOK_EVERY = 1.0
 """Seconds between two looks at a machine that drains."""
+GIVE_BACK_TIME = timedelta(minutes=1)
+"""How long giving back what still runs may take; what is held then is held by the dead."""
 
 
 def list_(session: Session, **given: Any) -> int:
@@ -60,10 +64,16 @@ def drain(session: Session, *, id: str, within: int, wait: bool) -> int:  # noqa
     machine.drain(timedelta(seconds=within))
     what = f"{machine} begins nothing new. What still runs in {within} seconds goes back to the queue."
     session.out.event(_record(machine), what)
-    while wait and machine.was_heard_of and pages_at_work(machine.pk).exists():
+    if wait:
+        _wait_until_drained(machine, timezone.now() + timedelta(seconds=within) + GIVE_BACK_TIME)
+    return 0
+
+
+def _wait_until_drained(machine: Machine, latest: datetime) -> None:
+    """Until no page is at work there, or nobody is left who could finish one or give it back."""
+    while pages_at_work(machine.pk).exists() and machine.state != "offline" and timezone.now() < latest:
         time.sleep(LOOK_EVERY)
         machine.refresh_from_db(fields=["seen_at"])
-    return 0
 
 
 def resume(session: Session, *, id: str) -> int:  # noqa: A002

@@ -317,12 +317,14 @@ def test_whoever_drains_the_machine_here_may_wait_for_its_pages(
         Snapshot.objects.filter(pk=page.pk).update(owner=None)
 
     monkeypatch.setattr(time, "sleep", finish)
+    Machine.objects.update(seen_at=timezone.now() - timedelta(hours=1))  # of one that works alone nothing is heard
     assert typed("machine drain here --wait").records[0]["state"] == "draining"
     assert len(looks) == 1
+    Machine.objects.update(seen_at=timezone.now())
     assert typed("machine show here --alive").code == 0
     Machine.objects.update(seen_at=timezone.now() - timedelta(hours=1))
     assert typed("machine show here --alive").code == 1
-    assert typed("machine drain here --wait").code == 0, "nobody works there who could finish anything"
+    assert typed("machine drain here --wait").code == 0
 
 
 def test_personas_are_made_changed_and_deleted(collection: DataFolder) -> None:
