@@ -36,7 +36,7 @@ class ExpandedRecords:
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = paths
         self._responses: dict[str, _Place] = {}
-        self._referred: set[str] = set()
+        self._referred: dict[Path, set[str]] = {path: set() for path in paths}
         self._asked: set[str] = set()
         for path in paths:
             for member in members(path):
@@ -48,7 +48,7 @@ class ExpandedRecords:
             case "response":
                 self._responses[fields.get("WARC-Record-ID", "")] = _Place(path, member.start)
             case "revisit":
-                self._referred.add(fields.get("WARC-Refers-To", ""))
+                self._referred[path].add(fields.get("WARC-Refers-To", ""))
             case "request":
                 self._asked.add(fields.get("WARC-Concurrent-To", ""))
 
@@ -61,7 +61,7 @@ class ExpandedRecords:
             if is_linked_name(path.name):
                 if self._is_own(path):
                     yield path
-            elif any(self._place_of(member) for member in members(path)):
+            elif self._referred[path] & self._responses.keys():
                 self._write(path, scratch)
                 yield Path(scratch.name)
             else:
@@ -69,7 +69,8 @@ class ExpandedRecords:
 
     def _is_own(self, path: Path) -> bool:
         ids = [key for key, place in self._responses.items() if place.path == path]
-        return any(key in self._asked or key not in self._referred for key in ids)
+        referred = set().union(*self._referred.values())
+        return any(key in self._asked or key not in referred for key in ids)
 
     def _place_of(self, member: Member) -> _Place | None:
         """Where the record is that a `revisit` record of the page refers to; None for other records."""

@@ -26,6 +26,10 @@ _REFERENCES = """
     WHERE contype = 'f' AND connamespace = current_schema()::regnamespace
 """
 
+_READ = f"SELECT value FROM {MOVE_NOTES} WHERE name = %s"  # noqa: S608 - a constant, as below
+_FORGET = f"DELETE FROM {MOVE_NOTES} WHERE name = %s"  # noqa: S608
+_NOTE = f"INSERT INTO {MOVE_NOTES} VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value"  # noqa: S608
+
 
 class MoveError(Exception):
     """The move cannot begin or end; the message says why and what to do."""
@@ -78,7 +82,7 @@ class MoveTarget:
         """Delete the rows of a table, to begin it again."""
         with transaction.atomic(using=TARGET), self.connection.cursor() as cursor:
             delete_rows(model, self.connection)
-            cursor.execute("DELETE FROM archivebox_move WHERE name = %s", [f"key {model._meta.db_table}"])
+            cursor.execute(_FORGET, [f"key {model._meta.db_table}"])
 
     def finish(self) -> None:
         """Check all references, have new rows numbered beyond the moved ones, and take the notes away."""
@@ -89,7 +93,7 @@ class MoveTarget:
                 self._restore_constraints(cursor)
             for statement in self.connection.ops.sequence_reset_sql(no_style(), all_models()):
                 cursor.execute(statement)
-            cursor.execute("DROP TABLE archivebox_move")
+            cursor.execute(f"DROP TABLE {MOVE_NOTES}")
         self.connection.close()
         if self.is_sqlite:
             self._put_in_place()
@@ -114,7 +118,7 @@ class MoveTarget:
 
     def _make_notes(self) -> None:
         with self.connection.cursor() as cursor:
-            cursor.execute("CREATE TABLE IF NOT EXISTS archivebox_move (name text PRIMARY KEY, value text NOT NULL)")
+            cursor.execute(f"CREATE TABLE IF NOT EXISTS {MOVE_NOTES} (name text PRIMARY KEY, value text NOT NULL)")
 
     def _prepare(self, source: str) -> None:
         """Take away what migrations wrote, and references, which no order of tables keeps while they are filled."""
@@ -149,13 +153,10 @@ class MoveTarget:
 
     def _read(self, name: str) -> str | None:
         with self.connection.cursor() as cursor:
-            cursor.execute("SELECT value FROM archivebox_move WHERE name = %s", [name])
+            cursor.execute(_READ, [name])
             row = cursor.fetchone()
         return None if row is None else str(row[0])
 
     def _note(self, name: str, value: str) -> None:
         with self.connection.cursor() as cursor:
-            cursor.execute(
-                "INSERT INTO archivebox_move VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-                [name, value],
-            )
+            cursor.execute(_NOTE, [name, value])
