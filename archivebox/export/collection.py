@@ -40,7 +40,7 @@ class CollectionWriter(Writer):
     def _add_files(self, page: ExportedPage, part: ZipPart) -> list[JSON]:
         found: list[JSON] = []
         for path in page.files():
-            member = part.add_file(page.snapshot.path / path, member_name(page.snapshot.pk, path))
+            member = part.add_file(page.folder / path, member_name(page.snapshot.pk, path))
             if member is not None:
                 found.append({"path": safe_name(path), "size": member.size, "sha256": member.sha256})
         return found

@@ -1,6 +1,7 @@
 """Owns what an export says of a page: its row, tags and results, and its files."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from django.db import models
@@ -9,6 +10,7 @@ from archivebox.base_models.visibility import ViewerScope
 from archivebox.contract.formats import best_of
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.note import Note
+from archivebox.core.page_storage.folder import local_folder
 from archivebox.core.snapshot import Snapshot
 from archivebox.hooks import outputs_of
 from archivebox.lib.files import walk_outputs
@@ -16,7 +18,7 @@ from archivebox.lib.jsonl import JSON
 from archivebox.storage.layout import HOOK_RUNS
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ExportedPage:
     """One Snapshot with all that belongs to it."""
 
@@ -27,24 +29,28 @@ class ExportedPage:
     has_whole_crawl: bool
     """Whether its crawl is in the export as it is: other URLs of it may be hidden from whoever asked for this one."""
 
+    @cached_property
+    def folder(self) -> Path:
+        return local_folder(self.snapshot)
+
     def files(self) -> list[str]:
         """The names of its files, below its folder, without what the engine keeps there; links are none.
 
         What is there: rows also name files that a later hook has packed or taken away.
         """
-        kept = walk_outputs(self.snapshot.path)
+        kept = walk_outputs(self.folder)
         return [file.path for file in kept if not file.path.startswith(f"{HOOK_RUNS}/")]
 
     def recordings(self) -> list[Path]:
         """Its WARC files."""
-        return [self.snapshot.path / name for name in self.files() if name.endswith(".warc.gz")]
+        return [self.folder / name for name in self.files() if name.endswith(".warc.gz")]
 
     def text(self, most: int) -> str:
         """The first so many bytes of the text that stands for it; empty where none was kept."""
         best = best_of(self.results, outputs_of, "text")
         if best is None or best.file is None:
             return ""
-        return read_beginning(self.snapshot.path, f"{best.plugin}/{best.file.name}", most).decode("utf-8", "ignore")
+        return read_beginning(self.folder, f"{best.plugin}/{best.file.name}", most).decode("utf-8", "ignore")
 
     def record(self) -> dict[str, JSON]:
         """The page as one JSON object, field names as its rows have them."""

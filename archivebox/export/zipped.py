@@ -29,7 +29,7 @@ class ZipWriter(Writer):
     def _append(self, page: ExportedPage, part: ZipPart) -> str:
         folder, names = folder_of(page), page.files()
         for name in names:
-            part.add_file(page.snapshot.path / name, f"{folder}/{name_of(name)}")
+            part.add_file(page.folder / name, f"{folder}/{name_of(name)}")
         record = page.record()
         part.add_bytes(json.dumps(record, ensure_ascii=False, indent=1).encode("utf-8", "replace"), f"{folder}/{FACTS}")
         self.files[INDEX].write(_line(folder, page).encode("utf-8", "replace"))

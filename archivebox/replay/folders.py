@@ -5,6 +5,7 @@ from uuid import UUID
 
 from archivebox.base_models.visibility import ViewerScope, seen_by
 from archivebox.core.models import Snapshot
+from archivebox.core.page_storage.folder import local_folder
 
 
 def folder_of(snapshot_id: UUID, scope: ViewerScope) -> Path | None:
@@ -13,4 +14,4 @@ def folder_of(snapshot_id: UUID, scope: ViewerScope) -> Path | None:
     Asked for every file, and never remembered: what is removed or hidden is not served from then on.
     """
     snapshot = seen_by(scope, Snapshot.objects.kept()).only("output_dir").filter(pk=snapshot_id).first()
-    return None if snapshot is None else snapshot.path
+    return None if snapshot is None else local_folder(snapshot)

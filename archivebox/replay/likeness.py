@@ -18,6 +18,7 @@ from typing import Self
 from uuid import UUID
 
 from archivebox.config.settings import DATA_FOLDER
+from archivebox.core.page_storage.folder import local_folder
 from archivebox.core.snapshot import Snapshot
 from archivebox.hooks import base_layers, plugins, resolve_settings, script_environment
 from archivebox.lib import jsonl, processes
@@ -111,15 +112,16 @@ class Comparing:
 
     def compare(self, snapshot: Snapshot) -> Likeness:
         """What its replay shows. NotComparableError, NoBrowserError, PreemptedError."""
-        url = indices.of(snapshot.path).page(snapshot.url, snapshot.final_url)
+        folder = local_folder(snapshot)
+        url = indices.of(folder).page(snapshot.url, snapshot.final_url)
         if not url:
             raise NotComparableError("It was not recorded, so that it has no replay.")
-        picture = next((path for name in PICTURES if (path := snapshot.path / name).is_file()), None)
-        is_saved = has_saved_page(snapshot.path)
+        picture = next((path for name in PICTURES if (path := folder / name).is_file()), None)
+        is_saved = has_saved_page(folder)
         if picture is None and not is_saved:
             raise NotComparableError("Neither its picture nor its saved page was kept, so there is nothing to compare.")
         host, moment = f"{snapshot.pk}.localhost", moment_of(snapshot)
-        answers, plain = _Answers(snapshot.path, host, url, _scripted(snapshot, url)), sandbox(own=True, scripts=False)
+        answers, plain = _Answers(folder, host, url, _scripted(folder, snapshot, url)), sandbox(own=True, scripts=False)
         page: dict[str, JSON] = {
             "replay": [f"http://{host}{ReplayContext(REPLAY, APP, moment).address(url)}", plain],
             "saved": [f"http://{host}{ReplayContext(SAVED, APP, moment).address(url)}", plain] if is_saved else None,
@@ -285,10 +287,10 @@ class _Answers:
         return reply_to(self.folder, asked, apart=True)
 
 
-def _scripted(snapshot: Snapshot, url: str) -> OfflineView | None:
+def _scripted(folder: Path, snapshot: Snapshot, url: str) -> OfflineView | None:
     """A view of the page with its scripts; None where it is no page of the web."""
     try:
-        return OfflineView(snapshot.path, snapshot.pk, url)
+        return OfflineView(folder, snapshot.pk, url)
     except ValueError:
         return None
 

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from archivebox.config.resolve import Resolved
 from archivebox.contract.discovery import Plugin
+from archivebox.core.page_storage.folder import local_folder
 from archivebox.core.snapshot import Snapshot
 from archivebox.hooks import base_layers, plugins, resolve_settings, script_environment
 from archivebox.lib import jsonl, processes
@@ -49,7 +50,7 @@ class SearchBackend:
 
     def remove(self, snapshots: Iterable[Snapshot]) -> None:
         """Forget the texts of these Snapshots."""
-        self._ask("remove", map(_request, snapshots))
+        self._ask("remove", (_request(snapshot, snapshot.path) for snapshot in snapshots))
 
     def flush(self) -> None:
         """Forget all."""
@@ -103,7 +104,7 @@ class Indexing:
         """Replace the texts of a Snapshot, and wait until that is done; returns how many it has."""
         stdin, stdout = self._process.stdin, self._process.stdout
         try:
-            stdin.write(jsonl.dumps(_request(snapshot)))  # type: ignore[union-attr]  # both are pipes
+            stdin.write(jsonl.dumps(_request(snapshot, local_folder(snapshot))))  # type: ignore[union-attr]  # both are pipes
             stdin.flush()  # type: ignore[union-attr]  # both are pipes
         except BrokenPipeError:
             raise self._problem() from None
@@ -131,8 +132,8 @@ def _hit(record: Mapping[str, JSON]) -> SearchHit | None:
         return None
 
 
-def _request(snapshot: Snapshot) -> dict[str, JSON]:
-    return {"snapshot": str(snapshot.pk), "folder": str(snapshot.path)}
+def _request(snapshot: Snapshot, folder: Path) -> dict[str, JSON]:
+    return {"snapshot": str(snapshot.pk), "folder": str(folder)}
 
 
 def chosen_backend() -> SearchBackend | None:

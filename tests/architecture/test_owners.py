@@ -145,3 +145,41 @@ def test_what_macos_does_not_have_is_called_where_there_is_another_way() -> None
         str(path.relative_to(source.PACKAGE)) for path in source.modules() if LINUX_ALONE.search(path.read_text())
     }
     assert {path for path in callers if not path.startswith("lib/processes/")} == LOOK_FIRST
+
+
+SNAPSHOT_NAMES = {"snapshot", "_snapshot", "page", "_page", "former"}
+"""What a Snapshot is called."""
+OF_PAGE_FOLDERS = {
+    "cli/snapshot/body.py",
+    "core/page_storage/folder.py",
+    "jobs/actions.py",
+    "search/backend.py",
+    "workers/execute/page/results.py",
+    "workers/execute/page/rows.py",
+    "workers/execute/page/sealing.py",
+}
+"""These write or delete the folder of a page, or only say where it is."""
+
+
+def names_a_page_folder(node: ast.AST) -> bool:
+    """``snapshot.path``, and ``DATA_FOLDER.root / snapshot.output_dir``."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        right = node.right
+        return isinstance(right, ast.Attribute) and right.attr == "output_dir" and last_name(right.value) != "self"
+    return isinstance(node, ast.Attribute) and node.attr == "path" and last_name(node.value) in SNAPSHOT_NAMES
+
+
+def last_name(node: ast.expr) -> str:
+    """Of ``self._snapshot`` and of ``_snapshot(request)``: `_snapshot`."""
+    node = node.func if isinstance(node, ast.Call) else node
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def test_files_of_a_page_are_read_in_its_local_folder() -> None:
+    layers = (path for path in source.modules() if source.PACKAGE / "plugins" not in path.parents)
+    found = {
+        str(path.relative_to(source.PACKAGE))
+        for path in layers
+        if any(map(names_a_page_folder, ast.walk(source.parse(path))))
+    }
+    assert found == OF_PAGE_FOLDERS

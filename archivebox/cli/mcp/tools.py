@@ -8,10 +8,10 @@ from django.db.models import Count
 
 from archivebox.base_models.visibility import EVERYTHING
 from archivebox.cli.mcp.protocol import Tool, ToolError
-from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.formats import best_of
 from archivebox.core.intake.request import ASSISTANT, CrawlRequest, RequestRefusedError
 from archivebox.core.intake.submit import submit
+from archivebox.core.page_storage.folder import local_folder
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl
 from archivebox.hooks import outputs_of
@@ -98,7 +98,7 @@ def _find(text: str) -> Snapshot:
 def _read(snapshot: Snapshot, path: tuple[str, ...], start: int) -> tuple[bytes, int]:
     """A part of a file, and the size of all of it; links are not followed."""
     try:
-        opened = open_beneath(DATA_FOLDER.root / snapshot.output_dir, path)
+        opened = open_beneath(local_folder(snapshot), path)
     except NotThereError:
         raise ToolError("The text is no longer there.") from None
     try:

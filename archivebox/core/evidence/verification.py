@@ -25,6 +25,7 @@ from archivebox.core.evidence.signature import (
     sign,
 )
 from archivebox.core.outputs.output_files import output_columns
+from archivebox.core.page_storage.folder import local_folder
 from archivebox.core.snapshot import Snapshot
 from archivebox.lib.files import fsync_tree, read_regular
 from archivebox.lib.jsonl import JSON
@@ -120,16 +121,17 @@ def verdict_on(
     """Look at its files and its signature, at most so long; None where there is nothing to compare with."""
     from archivebox.core.evidence.timestamp import check_stamp  # its libraries cost 40 ms; verification is rare
 
+    folder = local_folder(snapshot)
     try:
-        data = read_regular(snapshot.path / MANIFEST, MANIFEST_SIZE)
+        data = read_regular(folder / MANIFEST, MANIFEST_SIZE)
         manifest = json.loads(data)
     except (OSError, ValueError):
         return None
     if not files_of(manifest):
         return None
-    checked = check(snapshot.path, data, snapshot.pk, DATA_FOLDER.keys)
-    stamp = check_stamp(snapshot.path, data, DATA_FOLDER.keys)
-    return EvidenceVerdict(verify(snapshot.path, manifest, seconds, digests), checked, stamp)
+    checked = check(folder, data, snapshot.pk, DATA_FOLDER.keys)
+    stamp = check_stamp(folder, data, DATA_FOLDER.keys)
+    return EvidenceVerdict(verify(folder, manifest, seconds, digests), checked, stamp)
 
 
 def problems_of(snapshots: Iterable[Snapshot], digests: DigestCache | None = None) -> dict[UUID, str]:
@@ -145,16 +147,16 @@ def problems_of(snapshots: Iterable[Snapshot], digests: DigestCache | None = Non
 
 def sign_kept(snapshot: Snapshot) -> str:
     """Sign a page that was kept without a signature, if it is as it was hashed; else why it is not signed."""
-    verdict = verdict_on(snapshot)
+    folder, verdict = local_folder(snapshot), verdict_on(snapshot)
     if verdict is None:
         return NO_HASHES
-    if not is_unsigned(snapshot.path):
+    if not is_unsigned(folder):
         return ""
     if not verdict.files.is_whole:
         return f"It is not as it was kept, and is not signed. {' '.join(verdict.files.problems)}"
     try:
-        sign(snapshot.path, DATA_FOLDER.keys, snapshot.pk, snapshot.url)
-        fsync_tree((snapshot.path / MANIFEST).parent)
+        sign(folder, DATA_FOLDER.keys, snapshot.pk, snapshot.url)
+        fsync_tree((folder / MANIFEST).parent)
     except KeyUnusableError as error:
         return f"It is not signed: {error}."
     return ""
@@ -164,7 +166,7 @@ def list_signature(snapshot: Snapshot) -> None:
     """Have the result of the hashes name what lies beside them by now."""
     folder = Path(MANIFEST).parent.name
     rows = ArchiveResult.objects.filter(snapshot=snapshot, plugin=folder)
-    rows.update(**output_columns(snapshot.path / folder))
+    rows.update(**output_columns(local_folder(snapshot) / folder))
 
 
 def verify(folder: Path, manifest: JSON, seconds: float = TIME, digests: DigestCache | None = None) -> Finding:

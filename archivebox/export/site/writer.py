@@ -49,10 +49,10 @@ class SiteWriter(Writer):
         folder = f"pages/{folder_of(page)}"
         shown = [copy for copy in found.copies if _add_copy(page, copy, folder, part)]
         for path in found.pictures:
-            part.add_file(page.snapshot.path / path, f"{folder}/reader/{path.removeprefix(f'{found.article_folder}/')}")
+            part.add_file(page.folder / path, f"{folder}/reader/{path.removeprefix(f'{found.article_folder}/')}")
         entry = _entry(page, found, text)
         if entry["thumbnail"]:
-            part.add_file(page.snapshot.path / found.thumbnail, f"{folder}/{entry['thumbnail']}")
+            part.add_file(page.folder / found.thumbnail, f"{folder}/{entry['thumbnail']}")
         for name, data in _pages(page, found, shown, entry, text):
             part.add_bytes(data.encode("utf-8", "replace"), f"{folder}/{name}")
         self.files[ENTRIES].write(jsonl.dumps(entry))
@@ -104,8 +104,8 @@ def _entry(page: ExportedPage, found: PageCopies, text: str) -> dict[str, object
 def _add_copy(page: ExportedPage, copy: Copy, folder: str, part: ZipPart) -> bool:
     """False where it is no longer there, or is too large, or cannot be made harmless."""
     if copy.kind is not FormatKind.PAGE:
-        return part.add_file(page.snapshot.path / copy.source, f"{folder}/{copy.name}") is not None
-    data = read_beginning(page.snapshot.path, copy.source, MOST_HTML + 1)
+        return part.add_file(page.folder / copy.source, f"{folder}/{copy.name}") is not None
+    data = read_beginning(page.folder, copy.source, MOST_HTML + 1)
     harmless = list(without_scripts(data)) if len(data) <= MOST_HTML else []
     if harmless:
         part.add(io.BytesIO(b"".join(harmless)), f"{folder}/{copy.name}")
@@ -128,7 +128,7 @@ def _pages(
 
 def _content(page: ExportedPage, found: PageCopies, shown: Sequence[Copy], text: str) -> SafeString:
     if found.article:
-        source = read_beginning(page.snapshot.path, found.article, MOST_HTML).decode("utf-8", "replace")
+        source = read_beginning(page.folder, found.article, MOST_HTML).decode("utf-8", "replace")
         return mark_safe(article(source, "reader/", ""))  # noqa: S308 - cleaned
     if text:
         return format_html('<pre class="text" dir="auto">{}</pre>', text)

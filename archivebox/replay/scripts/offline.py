@@ -1,6 +1,6 @@
 """Owns a script view for a browser without a network, which asks us for all that the page wants.
 
-    view = OfflineView(snapshot.path, snapshot.pk, url)
+    view = OfflineView(folder, snapshot.pk, url)
     reply = view.answer(view.address, "Document")  # and so for each request: send its status, headers and body
     reply.close()
 

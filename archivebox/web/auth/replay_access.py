@@ -15,6 +15,7 @@ from django.utils.crypto import constant_time_compare
 
 from archivebox.accounts.permission import viewer_scope
 from archivebox.base_models.visibility import ViewerScope
+from archivebox.core.page_storage.folder import local_folder
 from archivebox.replay.capability import PUBLIC, Capability, Purpose
 from archivebox.replay.folders import folder_of
 from archivebox.replay.listener import EndedError
@@ -89,7 +90,7 @@ def _shared_folder(right: Capability) -> Path:
         raise EndedError from None
     if page is None:
         raise EndedError
-    return page.path
+    return local_folder(page)
 
 
 def _viewer_scope(right: Capability) -> ViewerScope | None:

@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from archivebox.core.page_storage.folder import local_folder
 from archivebox.core.snapshot import Snapshot
 from archivebox.lib.jsonl import JSON
 from archivebox.replay.files import NotThereError, open_beneath, split_path
@@ -55,7 +56,7 @@ NOTHING = FileExcerpt(b"", 0)
 def read_part(snapshot: Snapshot, plugin: str, name: str, most: int = MOST) -> FileExcerpt:
     """The first ``most`` bytes of a file; :data:`NOTHING` where there is none. Links are not followed."""
     try:
-        opened = open_beneath(snapshot.path, split_path(address_of(plugin, name)))
+        opened = open_beneath(local_folder(snapshot), split_path(address_of(plugin, name)))
     except NotThereError:
         return NOTHING
     try:

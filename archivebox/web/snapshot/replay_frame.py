@@ -12,6 +12,7 @@ from django.http import HttpRequest
 
 from archivebox.contract.formats import Format, FormatKind, formats_of
 from archivebox.core.archiveresult import ArchiveResult
+from archivebox.core.page_storage.folder import local_folder
 from archivebox.core.snapshot import Snapshot
 from archivebox.hooks import outputs_of
 from archivebox.replay import capability
@@ -62,17 +63,18 @@ def copy_to_prefer(quality: Quality, results: Sequence[ArchiveResult]) -> Format
 
 def index_of(snapshot: Snapshot) -> RecordingIndex:
     """What was recorded of a snapshot."""
-    return indices.of(snapshot.path)
+    return indices.of(local_folder(snapshot))
 
 
 def shared_frame(request: HttpRequest, snapshot: Snapshot, link: ShareLink) -> Frame | None:
     """The frame of the recorded page for whoever has a share link: without scripts, and links lead nowhere."""
-    url = index_of(snapshot).page(snapshot.url, snapshot.final_url)
+    folder = local_folder(snapshot)
+    url = indices.of(folder).page(snapshot.url, snapshot.final_url)
     if not url:
         return None
     address = shared_base(request, snapshot, link) + url
     limits = sandbox(own=replay().isolates(request.get_host()), scripts=False, links=False)
-    return Frame(address, None if is_pdf(snapshot.path, url) else limits, may_run=False)
+    return Frame(address, None if is_pdf(folder, url) else limits, may_run=False)
 
 
 def shared_base(request: HttpRequest, snapshot: Snapshot, link: ShareLink) -> str:
@@ -84,14 +86,15 @@ def shared_base(request: HttpRequest, snapshot: Snapshot, link: ShareLink) -> st
 
 def frame_of(request: HttpRequest, snapshot: Snapshot) -> Frame | None:
     """The frame of the recorded page, without scripts."""
-    url = index_of(snapshot).page(snapshot.url, snapshot.final_url)
+    folder = local_folder(snapshot)
+    url = indices.of(folder).page(snapshot.url, snapshot.final_url)
     if not url:
         return None
     may_run = replay().isolates(request.get_host())
     token = capability.grant(snapshot.pk, viewer_of(request), Purpose.FILES)
     path = path_of(our_address(request), moment_of(snapshot), url)
     origin = replay().origin(snapshot.pk, request.get_host())
-    if is_pdf(snapshot.path, url):
+    if is_pdf(folder, url):
         return Frame(f"{origin}/{token}/{path}", None, may_run=False)
     return Frame(f"{origin}/{token}/{path}", sandbox(own=may_run, scripts=False), may_run)
 
@@ -101,8 +104,9 @@ def scripted_frame(request: HttpRequest, snapshot: Snapshot) -> Frame | None:
 
     None where nothing was recorded, or where snapshots have no host names of their own.
     """
-    url = index_of(snapshot).page(snapshot.url, snapshot.final_url)
-    if not url or is_pdf(snapshot.path, url) or not replay().isolates(request.get_host()):
+    folder = local_folder(snapshot)
+    url = indices.of(folder).page(snapshot.url, snapshot.final_url)
+    if not url or is_pdf(folder, url) or not replay().isolates(request.get_host()):
         return None
     view, label = create_script_view(snapshot, viewer_of(request), url)
     address = origin_of_view(replay(), label, request.get_host()) + place_of(url).address(url)

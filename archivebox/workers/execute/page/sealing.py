@@ -13,6 +13,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.evidence.signature import MANIFEST, KeyUnusableError, is_unsigned, sign
 from archivebox.core.outputs.output_files import output_columns
+from archivebox.core.page_storage.folder import local_folder
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.versions.unchanged_text import linkable_plugins, says_the_same, version_before
 from archivebox.hooks import discover_hooks, outputs_of
@@ -196,9 +197,10 @@ class Sealing:
         if former is None or former.created_by_id != self._snapshot.created_by_id:
             return set()
         run = self._engine.loop.run_in_executor
-        paths = await run(None, stage_links, former.path, folder, linkable_plugins())
+        source = await run(None, local_folder, former)
+        paths = await run(None, stage_links, source, folder, linkable_plugins())
         if await self._engine.journal.read(version_before, self._snapshot) == former:
-            return await run(None, place_links, former.path, folder, paths)
+            return await run(None, place_links, source, folder, paths)
         await run(None, drop_links, folder)  # a hook of that version may have started before there were links
         return set()
 
@@ -252,7 +254,8 @@ class Sealing:
         former: Snapshot | None = await self._engine.journal.read(version_before, self._snapshot)
         if former is None:
             return None
-        is_same = await self._engine.loop.run_in_executor(None, says_the_same, former.path, folder)
+        run = self._engine.loop.run_in_executor
+        is_same = await run(None, says_the_same, await run(None, local_folder, former), folder)
         return former if is_same else None
 
     async def _keep(self, folder: Path) -> str:

@@ -1,0 +1,1 @@
+"""Where the files of pages are stored, and reading them."""
