@@ -27,9 +27,15 @@ def main() -> int:
 
     if (code := hand_over(sys.argv[1:])) is not None:
         return code
-    from archivebox.cli.main import main as run_command  # Django and click: what `version` need not pay
+    from archivebox.workers import early_spare  # what `version` need not pay
 
-    return run_command()
+    early_spare.start(sys.argv[1:])
+    try:
+        from archivebox.cli.main import main as run_command  # Django and click: what `version` need not pay
+
+        return run_command()
+    finally:
+        early_spare.discard()
 
 
 def _serve_commands(process_id: "UUID", orchestrator_id: "UUID", pulse: "socket") -> int:

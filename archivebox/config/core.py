@@ -97,7 +97,7 @@ _WORK = (
         "SPARE_BROWSER",
         "boolean",
         True,
-        "Next to a server, start a browser for the next crawl ahead, for ten minutes after the last one",
+        "Start browsers ahead: next to a server for the next crawl, for ten minutes; else as an `add` begins",
     ),
     SettingSpec(
         "MEASURE_REPLAY", "boolean", True, "Measure how much of each page its replay shows, while nothing else runs"

@@ -15,10 +15,10 @@ from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import Tag
 from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl
-from archivebox.jobs.actions import ACTIONS
 from archivebox.jobs.begin import JobRequest, Noting, begin, in_silence
 from archivebox.jobs.carrying_out import note
 from archivebox.jobs.job import Job, JobPart, packed
+from archivebox.jobs.kinds import actions
 from archivebox.lib.jsonl import JSON
 from archivebox.search.finding import newest_keys
 from archivebox.search.query import chosen
@@ -47,7 +47,7 @@ def do(request: JobRequest, *, noting: Noting = in_silence) -> Job:
 def _chosen(request: JobRequest) -> list[UUID]:
     """Those that are meant; of more than FEW one more than that."""
     if request.query is not None:
-        scope, among = request.scope or viewer_scope(request.created_by), ACTIONS[request.kind].rows()
+        scope, among = request.scope or viewer_scope(request.created_by), actions()[request.kind].rows()
         return newest_keys(chosen(request.query, scope, among=among, every=True), FEW + 1)
     if (former := request.former) is not None:
         return _keys_of(former) if former.total is not None and former.total <= FEW else []
@@ -60,7 +60,7 @@ def _keys_of(job: Job) -> list[UUID]:
 
 def _carry_out(job: Job, keys: Sequence[UUID], noting: Noting) -> None:
     """All of it is one part, and one transaction."""
-    action = ACTIONS[job.kind](job)
+    action = actions()[job.kind](job)
     action.prepare(keys)
     with write_transaction():
         job.save(force_insert=True)

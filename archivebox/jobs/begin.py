@@ -9,8 +9,8 @@ from django.contrib.auth.models import User
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.visibility import ViewerScope
-from archivebox.jobs.actions import ACTIONS
 from archivebox.jobs.job import Job, JobPart, packed
+from archivebox.jobs.kinds import actions
 from archivebox.jobs.permission import limits, scope_of_job
 from archivebox.lib.batches import batches
 from archivebox.lib.jsonl import JSON
@@ -55,10 +55,10 @@ class JobRequest:
 
     def job(self) -> Job:
         """Its row, not written yet; JobRefusedError where there is no such job, or options are missing or wrong."""
-        if self.kind not in ACTIONS:
-            raise JobRefusedError(f"There is no job {self.kind!r}; there are {', '.join(ACTIONS)}.")
+        if self.kind not in actions():
+            raise JobRefusedError(f"There is no job {self.kind!r}; there are {', '.join(actions())}.")
         try:
-            options = ACTIONS[self.kind].check(self.options)
+            options = actions()[self.kind].check(self.options)
         except ValueError as error:
             raise JobRefusedError(str(error)) from None
         for name in self.options:
@@ -104,7 +104,7 @@ def next_to_freeze(job: Job) -> list[UUID]:
     transactions, since a search engine may be asked.
     """
     last = JobPart.objects.filter(job=job).order_by("-number").first()
-    selection = chosen(job.query, scope_of_job(job), among=ACTIONS[job.kind].rows(), every=True)
+    selection = chosen(job.query, scope_of_job(job), among=actions()[job.kind].rows(), every=True)
     rows = selection.rows if last is None else selection.within(None, last.keys[-1]).exclude(pk=last.keys[-1])
     return list(rows.order_by("-pk").values_list("pk", flat=True)[:FREEZE])
 
@@ -112,7 +112,7 @@ def next_to_freeze(job: Job) -> list[UUID]:
 def freeze(job: Job, keys: Sequence[UUID]) -> None:
     """Decide on these Snapshots; ``total`` says that they were the last."""
     frozen = job.memory.get("frozen", 0)
-    _write_parts(job, keys, frozen // ACTIONS[job.kind].batch)
+    _write_parts(job, keys, frozen // actions()[job.kind].batch)
     job.memory["frozen"] = frozen + len(keys)
     if len(keys) < FREEZE:
         job.total = frozen + len(keys)
@@ -121,7 +121,7 @@ def freeze(job: Job, keys: Sequence[UUID]) -> None:
 def _write_parts(job: Job, keys: Sequence[UUID], number: int) -> None:
     JobPart.objects.bulk_create(
         JobPart(job=job, number=number + place, keys_packed=packed(batch))
-        for place, batch in enumerate(batches(keys, ACTIONS[job.kind].batch))
+        for place, batch in enumerate(batches(keys, actions()[job.kind].batch))
     )
 
 

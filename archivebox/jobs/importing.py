@@ -7,10 +7,10 @@ from archivebox.base_models.transactions import write_transaction
 from archivebox.core.intake.parse_input import find_versions, parse
 from archivebox.core.intake.request import MAX_URLS_OF_IMPORT, CrawlRequest, Requester, RequestRefusedError
 from archivebox.crawls import control
-from archivebox.jobs.actions import ACTIONS
 from archivebox.jobs.begin import Noting, in_silence
 from archivebox.jobs.imported import Imported
 from archivebox.jobs.job import Job, JobPart, packed
+from archivebox.jobs.kinds import actions
 from archivebox.lib.batches import batches
 
 
@@ -48,7 +48,7 @@ def start(job: Job, request: CrawlRequest, noting: Noting = in_silence) -> bool:
         lines = (new_id() for _ in range(count))
         JobPart.objects.bulk_create(
             JobPart(job=job, number=number, keys_packed=packed(batch))
-            for number, batch in enumerate(batches(lines, ACTIONS[Job.Kind.IMPORT].batch))
+            for number, batch in enumerate(batches(lines, actions()[Job.Kind.IMPORT].batch))
         )
         job.options = {**request.template(), "visibility": request.visibility}
         job.total, job.memory = count, {**job.memory, "offset": 0}

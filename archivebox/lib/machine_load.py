@@ -50,6 +50,12 @@ def available_memory() -> int | None:
     return None
 
 
+def can_spare(memory: int) -> bool:
+    """Return whether so many bytes may be taken while nobody uses them yet; where nobody tells, they may."""
+    available = available_memory()
+    return not is_short_of_memory() and (available is None or available >= memory)
+
+
 def extended(seconds: float, delayed: float = 0.0) -> float:
     """Return how long something may take now that may take so many seconds on an idle machine.
 

@@ -129,7 +129,7 @@ class CrawlRunExecutor(LeasedItem):
 
     def finish(self) -> None:
         if self.spare is not None:
-            self.spare.release()
+            self.spare.finish()
         self.engine.spares.note_use(self.steps.call)
         self.engine.unstartable.pop(self.crawl_id, None)
         super().finish()

@@ -15,10 +15,10 @@ from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transient import OF_DATABASE, is_disk_full, retry_transient
 from archivebox.config.resolve import SettingError
 from archivebox.jobs.action import DeferredError, JobAction
-from archivebox.jobs.actions import ACTIONS
 from archivebox.jobs.begin import next_to_freeze
 from archivebox.jobs.carrying_out import NextPart, begin_anew, end_lease, freeze_part, next_part, write_part
 from archivebox.jobs.job import Job
+from archivebox.jobs.kinds import actions
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.query import QueryError
 from archivebox.workers.execute.engine import Engine
@@ -50,7 +50,7 @@ class JobExecutor(LeasedItem):
     def __init__(self, engine: Engine, lease: Lease, job: Job) -> None:
         super().__init__(engine, lease)
         self._job = job
-        self._action: JobAction = ACTIONS[job.kind](job)
+        self._action: JobAction = actions()[job.kind](job)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="job")
         self._task = engine.in_background(self._carry_out())
 

@@ -32,6 +32,7 @@ from archivebox.lib.file_watch import FileWatcher
 from archivebox.lib.inotify import ATTRIB
 from archivebox.lib.lockfiles import hold
 from archivebox.machine.process import Process
+from archivebox.workers.early_spare import EarlySpare
 from archivebox.workers.execute import poll
 from archivebox.workers.execute.capacity.load import LOOK_EVERY, Load
 from archivebox.workers.execute.engine import Engine, WorkerCount
@@ -76,6 +77,7 @@ class Worker:
         ports_in: socket.socket,
         pulse: int | None = None,
         serves: bool = False,
+        spare: EarlySpare | None = None,
     ) -> None:
         self.process = process
         self.settings = resolve_settings(base_layers())
@@ -86,6 +88,8 @@ class Worker:
         self.engine.journal.on_broken = self._journal_broke
         self.held = LeasedItems(self.engine)
         self.engine.spares.is_served, self.engine.spares.is_idle = serves, lambda: not self.held.all
+        if spare is not None:
+            self.engine.spares.adopt(spare)
         self.orphans = Orphans(self.engine, lambda: not self.held.pages)
         self.retention_days = self.settings.get_int("PROCESS_RETENTION_DAYS")
         self.removed_retention_days = self.settings.get_int("REMOVED_RETENTION_DAYS")
@@ -454,10 +458,12 @@ def main(
     ports_in: socket.socket,
     pulse: int | None = None,
     serves: bool = False,
+    spare: EarlySpare | None = None,
 ) -> int:
     """Be a worker until told to stop; returns the exit status. The lock file says for how long it lives.
 
     ``ports_in``: where ports of crawls are handed to the egress process. ``serves``: whether a server wants it.
+    ``spare``: what its command has started ahead.
     """
     processes.become_subreaper()
     end_hanging_transactions()
@@ -473,7 +479,7 @@ def main(
     connection.close()  # the journal's thread has one of its own
     error: BaseException | None = None
     try:
-        asyncio.run(_work(process, crew, ports_in, pulse, serves=serves))
+        asyncio.run(_work(process, crew, ports_in, pulse, serves=serves, spare=spare))
     except Exception as problem:
         error = problem
         log.exception("The worker broke action=worker_broke")
@@ -486,6 +492,12 @@ def main(
 
 
 async def _work(
-    process: Process, crew: WorkerCount, ports_in: socket.socket, pulse: int | None, *, serves: bool
+    process: Process,
+    crew: WorkerCount,
+    ports_in: socket.socket,
+    pulse: int | None,
+    *,
+    serves: bool,
+    spare: EarlySpare | None,
 ) -> None:
-    await Worker(process, crew=crew, ports_in=ports_in, pulse=pulse, serves=serves).run()
+    await Worker(process, crew=crew, ports_in=ports_in, pulse=pulse, serves=serves, spare=spare).run()

@@ -36,6 +36,7 @@ from archivebox.lib.inotify import CLOSE_WRITE, DELETE
 from archivebox.lib.processes import ExitJournal, ExitStatus, ProcessIdentity
 from archivebox.machine.machine_id import is_fleet
 from archivebox.machine.process import Process
+from archivebox.workers.early_spare import EarlySpare
 from archivebox.workers.egress import process as egress
 from archivebox.workers.execute import worker
 from archivebox.workers.execute.engine import WorkerCount
@@ -67,14 +68,23 @@ class Orchestrator:
     """Keeps up to ``count`` workers alive while somebody watches.
 
     ``as_needed``: one after the other, when those that are there do not keep up; else all, for more than one page.
-    ``commands``: what one more process does, which carries out commands that people type.
+    ``commands``: what one more process does, which carries out commands that people type. ``spare``: what the command
+    that wants us has started ahead, for the first worker.
     """
 
     def __init__(
-        self, process: Process, count: int, lock: int, *, as_needed: bool, commands: ServeCommands | None = None
+        self,
+        process: Process,
+        count: int,
+        lock: int,
+        *,
+        as_needed: bool,
+        commands: ServeCommands | None = None,
+        spare: EarlySpare | None = None,
     ) -> None:
         self.process = process
         self.serve_commands = commands if os.environ.get("ARCHIVEBOX_FORK") != "0" and not processes.PORTABLE else None
+        self.spare = spare
         self.count = count
         self.as_needed = as_needed
         self.lock = lock
@@ -211,6 +221,7 @@ class Orchestrator:
     def _start_missing(self) -> None:
         while len(self.workers) < self.wanted and not self.stopping and self.workers.restarts.is_time:
             self._fork(self.workers, self._be_worker)
+            self._let_go_of_spare()
             self.workers.restarts.not_before(self._born + OTHERS_AFTER)
         if self._way_is_wanted and not self.stopping and self.egress.restarts.is_time:
             self._fork(self.egress, self._be_egress)
@@ -261,6 +272,12 @@ class Orchestrator:
             logging.shutdown()
             os._exit(code)
 
+    def _let_go_of_spare(self) -> None:
+        """It is the first worker's: what stays open here would keep it from ending."""
+        if self.spare is not None:
+            self.spare.let_go()
+            self.spare = None
+
     def _be_worker(self, key: UUID, pulse: socket.socket) -> int:
         self.ports_out.close()
         processes.set_title("archivebox worker")
@@ -272,6 +289,7 @@ class Orchestrator:
             ports_in=self.ports_in,
             pulse=pulse.detach(),
             serves=self.serve_commands is not None,
+            spare=self.spare,
         )
 
     def _be_egress(self, key: UUID, pulse: socket.socket) -> int:
@@ -423,7 +441,13 @@ def _leave(key: UUID) -> None:
     connection.close()
 
 
-def main(process_id: UUID | None = None, *, wait: bool = False, commands: ServeCommands | None = None) -> int:
+def main(
+    process_id: UUID | None = None,
+    *,
+    wait: bool = False,
+    commands: ServeCommands | None = None,
+    spare: EarlySpare | None = None,
+) -> int:
     """Be the orchestrator until nobody watches; returns the exit status, 0 also when another one is at work."""
     processes.become_subreaper()
     logs.set_up(early_settings(DATA_FOLDER).get_text("LOG_LEVEL"), DATA_FOLDER.logs / "orchestrator.log")
@@ -440,7 +464,8 @@ def main(process_id: UUID | None = None, *, wait: bool = False, commands: ServeC
         settings = resolve_settings(base_layers())
         wish = settings.find_int("WORKERS")
         connections.close_all()
-        Orchestrator(process, wish or os.cpu_count() or 1, lock, as_needed=wish is None, commands=commands).run()
+        count = wish or os.cpu_count() or 1
+        Orchestrator(process, count, lock, as_needed=wish is None, commands=commands, spare=spare).run()
         retry_transient(recovery.close_the_last)
         # Who only adds now and then has no worker that lives for ten seconds.
         cleanup_today(settings.get_int("PROCESS_RETENTION_DAYS"))

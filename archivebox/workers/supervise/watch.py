@@ -29,11 +29,13 @@ from archivebox.lib.openfiles import require_open_files
 from archivebox.lib.processes import ProcessIdentity
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
+from archivebox.workers.early_spare import EarlySpare
 from archivebox.workers.queue import watchers
 from archivebox.workers.queue.disk_space import DiskSpaceGuard
 from archivebox.workers.queue.readiness_check import ReadinessCheck
 from archivebox.workers.queue.watchers import Only
 from archivebox.workers.supervise import orchestrator, recovery
+from archivebox.workers.supervise.recorded_spare import RecordedSpare
 from archivebox.workers.supervise.wakeup import wakeup_pipe
 
 log = logging.getLogger(__name__)
@@ -104,6 +106,8 @@ class OrchestratorWatch:
         self._is_over = False
         self._told = ""
         self._tell = tell
+        self.spare: RecordedSpare | None = None
+        """What this command has started ahead for its crawl."""
         require_open_files()
         settings = resolve_settings(base_layers())
         settings.check()
@@ -129,6 +133,7 @@ class OrchestratorWatch:
         self._previous = {signum: signal.signal(signum, self._interrupt) for signum in (signal.SIGINT, signal.SIGTERM)}
         self._wakeup = signal.set_wakeup_fd(self._signals_w, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
+        self.spare = RecordedSpare.of_command(self.parent)
         ring_doorbell()  # workers that were at work for others alone may take more now
         self.keep_orchestrator()
         return self
@@ -198,6 +203,8 @@ class OrchestratorWatch:
             with suppress(BlockingIOError):
                 os.read(self._signals_r, 512)
         processes.reap_orphans(None, own=self._own_pids())
+        if self.spare is not None:
+            self.spare.poll()
 
     def _own_pids(self) -> set[int]:
         return {self.orchestrator.pid} if self.orchestrator is not None and self.orchestrator.pid else set()
@@ -221,13 +228,16 @@ class OrchestratorWatch:
             self._judge_death(self.orchestrator)
         self.orchestrator = None
         if not orchestrator_is_running():
-            self.orchestrator = start_orchestrator(self.parent, self._be_orchestrator)
+            spare = self.spare.hand_over() if self.spare is not None else None
+            self.orchestrator = start_orchestrator(self.parent, partial(self._be_orchestrator, spare))
+            if spare is not None:
+                spare.let_go()
 
-    def _be_orchestrator(self, process_id: UUID) -> int:
+    def _be_orchestrator(self, spare: EarlySpare | None, process_id: UUID) -> int:
         """In the child: let go of what is the watcher's, above all its lock."""
         self._close()
         processes.set_title("archivebox orchestrator")
-        return orchestrator.main(process_id)
+        return orchestrator.main(process_id, spare=spare)
 
     def _judge_death(self, dead: Process) -> None:
         """One that ends in error soon after its start, again and again, cannot work: say so instead of storming."""
@@ -260,6 +270,8 @@ class OrchestratorWatch:
             self._end_leftovers()
         elif self.orchestrator is not None:
             self.orchestrator.poll()  # it may have found another at work and ended: its end goes on record
+        if self.spare is not None:
+            self.spare.end()
         if self._left_to_us() and not _others_watch():
             processes.Strays(self._left_to_us).end_blocking(grace=0.5)
             self._end_leftovers()

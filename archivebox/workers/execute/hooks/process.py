@@ -26,10 +26,10 @@ from archivebox.lib.processes import Child, ExitStatus, Launch, Tree
 from archivebox.lib.processes.exits import NO_ROOM
 from archivebox.machine.process import Process
 from archivebox.storage.layout import hook_file
+from archivebox.workers.early_spare import SOCKET
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.hooks.listener import OutputListener
 from archivebox.workers.execute.hooks.row import HookRow
-from archivebox.workers.execute.hooks.spare import SOCKET
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import folder_unusable, is_of_folder
 

@@ -20,16 +20,13 @@ from archivebox.hooks import environment_of_process, process_hook_records
 from archivebox.lib.processes import Child, ExitStatus, Launch, Tree
 from archivebox.machine.process import Process
 from archivebox.machine.process_row import exited_columns, started_columns
+from archivebox.workers.early_spare import NOT_WANTED, SOCKET, EarlySpare
 
 if TYPE_CHECKING:
     from archivebox.workers.execute.engine import Engine
 
 log = logging.getLogger(__name__)
 
-SOCKET = "SPARE_SOCKET"
-"""The variable that names the descriptor of our socket, to the program itself and to the hook that gets it."""
-NOT_WANTED = 3
-"""Exit status of one that no crawl with such settings can use."""
 MESSAGE_MAX = 64
 
 
@@ -62,6 +59,8 @@ class SpareProcess:
             DATA_FOLDER.process_log("spare", self.process_id, stream) for stream in ("stdout", "stderr")
         )
         self._socket: socket.socket | None = None
+        self._is_ours = True
+        """Whether this worker looks after its end."""
         self._child: Child | None = None
         self._programs = 0
         """Bytes of its output of which the records are in the database."""
@@ -85,9 +84,21 @@ class SpareProcess:
         self._engine.journal.insert(Process, self.process_id, columns | started_columns(self._child.identity))
         self._engine.journal.after_commit(self._engine.starter.committed)
         self._engine.exits.watch(self._child, self._exited)
+        self._connect(ours)
+
+    def _connect(self, ours: socket.socket) -> None:
         ours.setblocking(False)
         self._socket = ours
         self._engine.loop.add_reader(ours, self._receive)
+
+    @classmethod
+    def of_command(cls, engine: "Engine", call: SpareCall, early: EarlySpare) -> "SpareProcess":
+        """The one that the command of this worker has started and looks after; it is on record."""
+        spare = cls(engine, call)
+        spare.process_id, spare._is_ours = UUID(early.process_id), False
+        spare._stdout, spare._stderr = early.stdout, early.stderr
+        spare._connect(early.detach_control())
+        return spare
 
     def _columns(self) -> dict[str, object]:
         return {
@@ -153,6 +164,8 @@ class SpareProcess:
         """It is a crawl's from now on, with its programs."""
         self._engine.journal.update(Process, self.process_id, {"crawl_id": crawl_id})
         self._engine.journal.effect(partial(_note_crawl, self.process_id, crawl_id))
+        if not self._is_ours:
+            self._read_programs()
 
     @property
     def descriptor(self) -> int | None:
@@ -165,6 +178,12 @@ class SpareProcess:
             self._engine.loop.remove_reader(self._socket)
             self._socket.close()
             self._socket = None
+
+    def finish(self) -> None:
+        """The crawl that had it has ended."""
+        self.release()
+        if not self._is_ours:  # else its end tells us when to read the last of what it said
+            self._read_programs()
 
     # --- its end ----------------------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 """Owns what one worker starts ahead for the next crawl next to a server, a browser above all (decision 0129)."""
 
 import logging
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -8,9 +9,12 @@ from uuid import UUID
 
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.hook import Hook
-from archivebox.hooks import Call, Proxy, discover_hooks, prepare_hook
+from archivebox.hooks import HOOK_PATH, Call, Proxy, discover_hooks, prepare_hook
+from archivebox.hooks.calls import USER
 from archivebox.lib.file_urls import is_file_url
-from archivebox.lib.machine_load import available_memory, is_short_of_memory
+from archivebox.lib.machine_load import can_spare
+from archivebox.workers import early_spare
+from archivebox.workers.early_spare import END_TIME, LOOPBACK, MEMORY_MIN, EarlySpare, SpareRecipe
 from archivebox.workers.execute.hooks.spare import SpareCall, SpareProcess
 from archivebox.workers.queue.readiness_check import drain_problem
 
@@ -25,10 +29,6 @@ START_AFTER = 0.5
 """Seconds without any work after which one is started: what comes at once has the processors to itself."""
 KEPT_FOR = 600.0
 """Seconds after the latest crawl that would have used one."""
-MEMORY_MIN = 750 * 1024 * 1024
-"""Bytes that have to be available: a browser that waits has 150 MB of them, and a page wants a few hundred more."""
-END_TIME = 3.0
-"""Seconds for one to end by itself when the worker ends; it takes 0.1."""
 
 
 class Spares:
@@ -53,8 +53,11 @@ class Spares:
 
     def note_use(self, call: Call) -> None:
         """A crawl has ended that had, or would have had, one: the next crawl may be like it."""
-        if self.is_served and hook_of(call) is not None:
+        hook = hook_of(call)
+        if self.is_served and hook is not None:
             self._recent, self._used_at = call, self._engine.loop.time()
+        elif not self.is_served and sys.argv[1:2] == [early_spare.COMMAND]:  # we are forked from it
+            self._leave_recipe(hook, call)
 
     def start_soon(self) -> None:
         """The worker has become idle: start one if it stays so."""
@@ -88,12 +91,10 @@ class Spares:
 
     def _may_wait(self) -> bool:
         """Whether one may take memory while nobody uses it."""
-        available = available_memory()
         return (
             not (self._engine.stopping or drain_problem())
             and self._engine.loop.time() - self._used_at < KEPT_FOR
-            and not is_short_of_memory()
-            and (available is None or available >= MEMORY_MIN)
+            and can_spare(MEMORY_MIN)
             and self._engine.disk.has_space()
         )
 
@@ -108,6 +109,45 @@ class Spares:
             DATA_FOLDER.spares, {}, {}, {}, call.settings, programs.paths, versions=programs.versions, proxy=proxy
         )
         return prepare_hook(hook, bare).env
+
+    # --- by a command -----------------------------------------------------------------------------------------
+
+    def adopt(self, early: EarlySpare) -> None:
+        """Have the one wait that our command has started."""
+        hook = next((hook for hook in discover_hooks("Crawl") if str(hook.path) == early.recipe.hook), None)
+        if hook is None:
+            early.let_go()
+            return
+        call = SpareCall(hook, early.recipe.env, {})
+        self._engine.proxies.adopt_reserved(early.detach_port())
+        self._waiting = SpareProcess.of_command(self._engine, call, early)
+        self._used_at = self._engine.loop.time()
+
+    def _leave_recipe(self, hook: Hook | None, call: Call) -> None:
+        """For the next command like ours: it starts one before it has loaded what this worker is made of."""
+        path = early_spare.recipe_path(DATA_FOLDER.root)
+        try:
+            if hook is None:
+                path.unlink(missing_ok=True)
+            else:
+                self._recipe(hook, call).leave(path)
+        except OSError as error:
+            log.warning("The next command starts no browser ahead: %s action=recipe_not_written", error)
+
+    def _recipe(self, hook: Hook, call: Call) -> SpareRecipe:
+        proxy = Proxy(f"{LOOPBACK}:0", "")
+        one = self._call(hook, call, proxy)
+        return SpareRecipe(
+            program=early_spare.program(),
+            options=early_spare.options_of(sys.argv[1:]),
+            hook=str(hook.path),
+            argv=list(one.argv),
+            folder=str(DATA_FOLDER.spares / hook.plugin),
+            env=dict(one.env),
+            modules=str(HOOK_PATH),
+            proxied=early_spare.template(one.env, one.proxied_env, proxy.place, USER),
+            file_size_limit=self._engine.file_max,
+        )
 
     # --- handing over -----------------------------------------------------------------------------------------
 
@@ -150,7 +190,9 @@ class Spares:
 
     async def end(self) -> None:
         """End them all; crawls have let go of theirs."""
-        self._waiting = None
+        if self._waiting is not None:
+            self._waiting.release()
+            self._waiting = None
         if self._timer is not None:
             self._timer.cancel()
         for spare in list(self._living):
