@@ -110,7 +110,9 @@ class FolderStore:
 
     def _existing(self) -> Path:
         if not self._folder.is_dir():
-            raise StoreRefusedError(f"The folder {self._folder} does not exist. Create it, or mount what is to be there.")
+            raise StoreRefusedError(
+                f"The folder {self._folder} does not exist. Create it, or mount what is to be there."
+            )
         return self._folder
 
     def _folder_of(self, upload: str) -> Path:
