@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import uuid
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -53,6 +55,18 @@ def break_search_index(folder: Path) -> None:
             connection.execute("ALTER TABLE search_text RENAME COLUMN words TO sentences")
     else:
         (folder / "search.sqlite3").write_bytes(b"SQLite format 3\0" + b"broken" * 1_000)
+
+
+def change_database(folder: Path, *statements: str) -> None:
+    """Execute them past the program."""
+    if own := database_of(folder).get("DATABASE_URL"):
+        with psycopg.connect(own, autocommit=True) as connection:
+            for statement in statements:
+                connection.execute(statement.encode())
+        return
+    with closing(sqlite3.connect(folder / "index.sqlite3", timeout=30)) as database, database:
+        for statement in statements:
+            database.execute(statement)
 
 
 def forget_database_of(folder: Path) -> None:

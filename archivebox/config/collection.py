@@ -9,12 +9,13 @@ from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
 
+from archivebox.config.applied_migrations import applied_migrations
 from archivebox.config.database import database_url
 from archivebox.config.database_copy import DatabaseCopyError
 from archivebox.config.migration_backup import back_up_before_migrations
-from archivebox.config.newer import unknown_migrations
 from archivebox.config.origin import APPLICATION_ID, Origin, origin_of
 from archivebox.config.privacy import keep_private
+from archivebox.config.replaced_migrations import missing_migrations, replaced_migrations
 from archivebox.config.shared_secrets import SharedSecretError, has_shared_secrets, share_secrets
 from archivebox.lib.files import atomic_write, locked
 from archivebox.storage.layout import DataFolder
@@ -100,7 +101,8 @@ def refuse_newer(folder: DataFolder) -> None:
 
 def schema_problem(folder: DataFolder) -> str:
     """That a newer version has changed the database, and what to do; empty where this one knows all of it."""
-    unknown = unknown_migrations(folder, _own_migrations())
+    known = _own_migrations() | replaced_migrations()
+    unknown = [name for name in applied_migrations(folder) if name not in known]
     if not unknown:
         return ""
     if database_url(folder):
@@ -113,6 +115,16 @@ def schema_problem(folder: DataFolder) -> str:
         f"({unknown[-1]}). This version cannot open it, and has changed nothing there: install the newer version "
         f"again, or restore the backup from before the upgrade (in {folder.backups}; docs/backup.md)."
     )
+
+
+def refuse_partly_migrated(folder: DataFolder) -> None:
+    """CollectionError where only some of the migrations were applied that others have replaced; it stays as it is."""
+    if missing := missing_migrations(applied_migrations(folder)):
+        raise CollectionError(
+            f"The database of {folder.root} is of a development version from before 27 November 2026, and lacks "
+            f"changes that this version no longer makes ({missing[-1]}). Nothing was changed there. Run any command "
+            "of a version that makes them (docs/decisions/0140-merge-migrations.md names one), then this one."
+        )
 
 
 def refuse_unwritable(folder: DataFolder) -> None:
@@ -151,6 +163,7 @@ def open_collection(*, create: bool, is_move: bool = False) -> None:
     stamp = schema_of(folder)
     if _is_ready(folder, stamp):
         return
+    refuse_partly_migrated(folder)
     folder.create()
     # The switch to WAL and migrations are not covered by SQLite's busy timeout: 12 of 320 first uses were "locked".
     with locked(folder.init_lock):

@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('core', '0018_unchanged_check'),
+        ('core', '0001_squashed_0018_unchanged_check'),
     ]
 
     operations = [

@@ -1,4 +1,4 @@
-"""Owns telling that a newer version has changed the database: by migrations that this one does not have."""
+"""Owns reading which migrations the database has had."""
 
 from archivebox.config.database import database_url
 from archivebox.config.origin import Origin, origin_of
@@ -8,8 +8,8 @@ _OF_DJANGO = frozenset({"admin", "auth", "contenttypes", "sessions"})
 """Apps that bring their own migrations; a newer Django alone is no newer version of ours."""
 
 
-def unknown_migrations(folder: DataFolder, known: frozenset[str]) -> list[str]:
-    """``app.name`` of the migrations that the database has had and that are none of ``known``.
+def applied_migrations(folder: DataFolder) -> list[str]:
+    """``app.name`` of each of ours, in the order in which they were applied.
 
     Only reads. Nothing where there is no database yet, or where its server does not answer: who needs it says so.
     """
@@ -20,7 +20,6 @@ def unknown_migrations(folder: DataFolder, known: frozenset[str]) -> list[str]:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT app, name FROM django_migrations ORDER BY id")
-            applied = [f"{app}.{name}" for app, name in cursor.fetchall() if app not in _OF_DJANGO]
+            return [f"{app}.{name}" for app, name in cursor.fetchall() if app not in _OF_DJANGO]
     except DatabaseError:
         return []
-    return [name for name in applied if name not in known]
