@@ -53,6 +53,12 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     yield from open_library(tmp_path_factory.mktemp("collection"))
 
 
+@pytest.fixture(scope="session")
+def shared_library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
+    """One for all modules that change nothing which another one asks for; its start takes 5 s of CPU."""
+    yield from open_library(tmp_path_factory.mktemp("shared"))
+
+
 @pytest.fixture(scope="module")
 def public_library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     yield from open_library(tmp_path_factory.mktemp("public"), PUBLIC_INDEX="true", PUBLIC_SNAPSHOTS="true")

@@ -27,7 +27,6 @@ from tests.acceptance.cli.conftest import CHECKOUT, environment
 from tests.empty import make_empty
 
 pytestmark = [
-    pytest.mark.database,
     pytest.mark.skipif(shutil.which("apt-get") is None, reason="this machine has no apt-get"),
 ]
 
@@ -264,6 +263,7 @@ def test_ctrl_c_at_the_password_goes_on_without(person: Person) -> None:
     assert person.binary("first-program")["status"] == "failed"
 
 
+@pytest.mark.database
 def test_what_an_orchestrator_failed_to_find_is_looked_for_again(person: Person) -> None:
     """One is at work when URLs are added, and asks apt's hook, in vain, while the password is typed."""
     failed = f'{shlex.join(Person(person.home, []).words("binary", "list"))} </dev/null | grep -q \'"status":"failed"\''
@@ -309,6 +309,7 @@ def test_asks_when_only_the_output_goes_elsewhere(person: Person) -> None:
         json.loads(line)
 
 
+@pytest.mark.database
 def test_what_was_asked_is_on_record(person: Person) -> None:
     person.plugin("first", "first-program")
     person.type("add", "--plugins", "first", URL)

@@ -193,6 +193,7 @@ def test_interrupted_work_is_kept_and_goes_on_with_run(
     assert cli("list").record["status"] == "sealed"
 
 
+@pytest.mark.once
 def test_a_terminal_that_is_closed_ends_all_and_that_is_on_record(cli: Type, put: Put, tmp_path: Path) -> None:
     put(HANGS)
     terminal, its_end = os.openpty()
@@ -234,6 +235,7 @@ def test_a_running_hook_is_seen_read_and_ended(
     assert (result["status"], result["reason"]) == ("skipped", "cancelled")
 
 
+@pytest.mark.once
 def test_a_limit_of_files_with_which_nothing_works_is_said(cli: Type, put: Put, tmp_path: Path) -> None:
     put(GOOD)
     cli("add", "--bg", "--plugins", "tiny", URL)
@@ -243,6 +245,7 @@ def test_a_limit_of_files_with_which_nothing_works_is_said(cli: Type, put: Put, 
     assert cli("list").record["status"] == "queued"
 
 
+@pytest.mark.once
 def test_what_a_hook_printed_is_shown_once_its_page_is_sealed(cli: Type, put: Put) -> None:
     put("#!/bin/bash\necho said to people | tee page.txt\necho warned >&2\n")
     assert cli("add", "--plugins", "tiny", URL).code == 0
@@ -256,6 +259,7 @@ def test_what_a_hook_printed_is_shown_once_its_page_is_sealed(cli: Type, put: Pu
     assert (run["stdout.log"], run["stderr.log"]) == ("said to people\n", "warned\n")
 
 
+@pytest.mark.once
 def test_following_a_log_ends_with_its_process(
     cli: Type, put: Put, start: Callable[..., subprocess.Popen[str]]
 ) -> None:
@@ -270,6 +274,7 @@ def test_following_a_log_ends_with_its_process(
     assert follower.wait(timeout=60) == 0
 
 
+@pytest.mark.once
 def test_the_log_keeps_what_the_setting_wants(cli: Type, collection: Path, put: Put) -> None:
     put(GOOD)
     log = collection / "logs" / "orchestrator.log"

@@ -39,7 +39,6 @@ def wait_gone(pids: list[int], seconds: float = FIVE) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.database
 def test_everything_under_the_server_is_on_record_with_its_parent(tmp_path: Path) -> None:
     with Server(tmp_path) as server:
         pids = server.processes()
@@ -160,7 +159,6 @@ def test_when_supervisord_is_killed_the_cli_ends_the_rest_and_says_so(tmp_path: 
         wait_gone([pids["web"]])
 
 
-@pytest.mark.database
 def test_a_killed_web_server_is_started_again_and_its_row_is_closed(tmp_path: Path) -> None:
     with Server(tmp_path) as server:
         first = server.processes()["web"]

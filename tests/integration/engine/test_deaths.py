@@ -69,6 +69,7 @@ def test_hooks_that_end_while_no_worker_lives_keep_their_exit_codes(forked: Coll
     check_ends(forked)
 
 
+@pytest.mark.once
 def test_an_adopted_hook_that_never_gets_ready_is_not_waited_for_longer_than_another(forked: Collection) -> None:
     forked.settings["READY_TIME"] = "3"
     silent = 'echo begun >> "$DATA_DIR/ledger"\nexec sleep 600\n'
@@ -124,6 +125,7 @@ def test_a_worker_killed_in_the_moment_of_a_start_starts_nothing_twice(forked: C
     assert len(forked.hooks("holds")) == 1
 
 
+@pytest.mark.once
 def test_forked_hooks_outlive_their_fork_server(forked: Collection) -> None:
     begin(forked)
     if forked.mode == "forked":
@@ -135,6 +137,7 @@ def test_forked_hooks_outlive_their_fork_server(forked: Collection) -> None:
     assert sorted(forked.ledger) == once_each()
 
 
+@pytest.mark.once
 def test_the_time_of_an_adopted_hook_is_told_by_the_kernel(forked: Collection) -> None:
     """By the wall clock, which was set, the hooks would have run for hours."""
     begin(forked)

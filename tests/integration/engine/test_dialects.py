@@ -4,8 +4,6 @@ import pytest
 
 from tests.integration.engine.driver import Collection
 
-pytestmark = pytest.mark.database
-
 SAY = 'say() { echo "$1" >> "$DATA_DIR/ledger"; }\n'
 SEEN = 'seen() { until grep -qx "$1" "$DATA_DIR/ledger" 2>/dev/null; do sleep 0.05; done; }\n'
 DOWNLOAD = """
@@ -40,6 +38,7 @@ def test_a_download_that_was_cut_off_runs_again_and_is_no_success_before(each_mo
     assert learned.endswith(" older/on_Snapshot__63_download.bg.py")
 
 
+@pytest.mark.database
 def test_what_was_learned_of_a_script_holds_for_the_next_page(forked: Collection) -> None:
     quick = DOWNLOAD.replace("10 if again else 1200", "40")
     forked.plugin("older", {"on_Snapshot__63_download.bg.py": quick, "on_Snapshot__90_last.sh": SEEN + "seen begun\n"})

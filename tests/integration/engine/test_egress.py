@@ -14,8 +14,6 @@ from archivebox.lib.processes import ProcessIdentity
 from tests.integration.engine.driver import Collection, identity_of
 from tests.site.serve import Site
 
-pytestmark = pytest.mark.database
-
 FETCH = """
 get() { curl -sS --max-time 30 "$@"; }
 get "$SEED/article" >article
@@ -220,6 +218,7 @@ def test_a_hook_that_goes_past_the_proxy_is_off_unless_allowed(forked: Collectio
     assert [row["status"] for row in forked.rows("ArchiveResult", "status", snapshot__crawl=second)] != ["skipped"]
 
 
+@pytest.mark.database
 def test_a_crawl_that_has_received_all_it_may_ends_and_says_so(forked: Collection, site: Site) -> None:
     script = with_place(site, 'curl -sS "$SEED/huge.bin?mb=5" >/dev/null')
     forked.plugin("fetch", {"on_Snapshot__60_fetch.sh": script})

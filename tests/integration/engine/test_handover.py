@@ -16,8 +16,6 @@ from archivebox.storage.layout import DataFolder
 from tests.integration.engine.driver import LOOK, PATIENCE, REPOSITORY, Collection, Row, identity_of
 from tests.webserver.server import free_ports
 
-pytestmark = pytest.mark.database
-
 PAGE = (
     'until [ -e "$DATA_DIR/go" ]; do sleep 0.05; done\necho "$SNAP_DIR" >> "$DATA_DIR/ledger"\necho kept > page.txt\n'
 )
@@ -88,6 +86,7 @@ def go(made: Collection) -> None:
     (made.root / "go").touch()
 
 
+@pytest.mark.database
 def test_a_command_is_carried_out_by_the_servers_process_as_it_was_typed(served: Collection) -> None:
     go(served)
     status, records, err = ended(start(served, "http://one.test/"))
@@ -161,6 +160,7 @@ def test_a_signal_to_the_caller_ends_it(served: Collection, signum: signal.Signa
     served.wait_sealed()
 
 
+@pytest.mark.database
 def test_a_caller_that_is_killed_takes_it_along(served: Collection) -> None:
     command = start(served, "http://one.test/")
     row = accepted(served, "http://one.test/")
@@ -197,6 +197,7 @@ def test_a_caller_goes_on_by_itself_when_the_server_ends(served: Collection) -> 
     assert not DataFolder(served.root).commands_socket.exists()
 
 
+@pytest.mark.database
 def test_one_that_is_killed_is_replaced(served: Collection) -> None:
     go(served)
     before = taker(served)

@@ -9,8 +9,6 @@ import pytest
 from tests.integration.engine.driver import Collection, identity_of
 from tests.site.serve import Site
 
-pytestmark = pytest.mark.database
-
 LOOPBACK = ("lo", "127.0.0.1")
 AS_A_BROWSER = 'curl -sS --max-time 30 --proxy "http://${http_proxy#*@}" "%s" >page'
 """A request that does not say which process makes it."""
@@ -25,6 +23,7 @@ def interfaces_of(collection: Collection) -> dict[str, tuple[str, str] | None]:
     }
 
 
+@pytest.mark.database
 def test_results_name_the_interface_of_their_hooks_connections(each_mode: Collection, site: Site) -> None:
     page = site.url_for("/article")
     navigate = "on_Snapshot__30_navigate.sh"

@@ -6,8 +6,6 @@ import pytest
 
 from tests.integration.engine.driver import Collection
 
-pytestmark = pytest.mark.database
-
 CLICK = """
 import sys, json
 try:
@@ -127,6 +125,7 @@ def test_a_program_for_certain_addresses_is_looked_for_when_such_a_page_comes(fo
     assert [row["name"] for row in forked.rows("Binary", "name")] == ["bash"]
 
 
+@pytest.mark.database
 def test_a_program_for_certain_content_is_looked_for_when_such_a_page_comes(forked: Collection) -> None:
     page = "on_Snapshot__50_page.sh"
     forked.plugin("page", {page: 'echo "$*" > kept.txt\n'})
@@ -145,6 +144,7 @@ def test_a_program_for_certain_content_is_looked_for_when_such_a_page_comes(fork
     assert [row["name"] for row in forked.rows("Binary", "name")] == ["bash"]
 
 
+@pytest.mark.database
 def test_a_title_that_is_a_hooks_result_alone_becomes_the_pages(forked: Collection) -> None:
     forked.plugin("title", {"on_Snapshot__54_title.sh": SAY % ("succeeded", " A  title")})
     forked.run(forked.add())

@@ -104,6 +104,7 @@ note("daemon-ends")
 """
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("mode", ["forked", "cold"])
 def test_a_daemon_of_ours_ends_with_the_last_of_the_engine(forked: Collection, mode: str) -> None:
     forked.mode = mode

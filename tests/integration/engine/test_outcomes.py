@@ -6,8 +6,6 @@ import pytest
 
 from tests.integration.engine.driver import Collection
 
-pytestmark = pytest.mark.database
-
 
 class Expected(NamedTuple):
     """What a hook's run comes to: of its result, and of its process."""
@@ -63,6 +61,7 @@ def outcomes(made: Collection) -> dict[str, Expected]:
     }
 
 
+@pytest.mark.database
 def test_foreground_hooks_come_to_what_the_table_says(each_mode: Collection) -> None:
     each_mode.tiny("outcomes", "outcomes_files")
     each_mode.run(each_mode.add())
@@ -78,6 +77,7 @@ def test_foreground_hooks_come_to_what_the_table_says(each_mode: Collection) -> 
     assert results["three"]["attempts"] == 1
 
 
+@pytest.mark.database
 def test_records_of_a_hook_that_then_fails_are_kept(each_mode: Collection) -> None:
     each_mode.tiny("outcomes")
     each_mode.run(each_mode.add())

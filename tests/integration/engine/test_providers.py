@@ -9,8 +9,6 @@ import pytest
 
 from tests.integration.engine.driver import Collection
 
-pytestmark = pytest.mark.database
-
 ASKED = 'printf "%s\\n" "$(basename "$PWD") $*" >> "$DATA_DIR/ledger"\n'
 LACKS = ASKED + "echo 'nothing of that name' >&2\nexit 1\n"
 FOUND = {"type": "Binary", "name": "tool", "abspath": "/bin/true", "version": "9.1"}
@@ -33,6 +31,7 @@ def providers(made: Collection, order: str, **scripts: str) -> None:
     made.plugin("wants", {"on_Snapshot__10_wants.sh": "echo kept > kept.txt\n"}, binaries=[tool])
 
 
+@pytest.mark.database
 def test_providers_are_asked_in_the_named_order_until_one_has_it(each_mode: Collection) -> None:
     providers(each_mode, "pear,apple,melon", apple=HAS, melon=HAS, pear=LACKS)
     each_mode.run(each_mode.add())
@@ -53,6 +52,7 @@ def test_a_provider_is_asked_once_what_it_works_with_itself_is_there(forked: Col
     assert forked.results()["wants"]["status"] == "succeeded"
 
 
+@pytest.mark.database
 def test_what_a_crawls_hook_asks_for_is_there_before_those_after_it(forked: Collection) -> None:
     """Both earlier dialects have a hook that asks for a library, and a later one that cannot begin without."""
     forked.plugin("pear", {"on_Binary__40_install_using_pear_provider.sh": f"sleep 1\n{HAS}"})
@@ -121,6 +121,7 @@ def test_what_cannot_be_upgraded_stays_as_it_is_and_says_why(forked: Collection)
     assert row == {"status": "succeeded", "version": "9.1", "message": "pear: nothing of that name"}
 
 
+@pytest.mark.database
 def test_a_worker_that_ends_waits_no_longer_for_who_installs_elsewhere(each_mode: Collection) -> None:
     providers(each_mode, "pear", pear=HAS)
     lock = each_mode.base / "lib" / "locks" / "binary-tool"

@@ -194,6 +194,7 @@ def test_what_is_wrong_in_a_record_harms_nobody_else(forked: Collection, kind: s
     assert [row["exit_code"] for row in workers] == [0], "no record takes a worker down"
 
 
+@pytest.mark.once
 def test_a_setting_that_a_hook_may_not_make_stops_nobody(forked: Collection) -> None:
     """Neither what runs at that moment, nor what is added afterwards."""
     forked.plugin("sets", {"on_Snapshot__10_sets.py": prints({"type": "Machine", "config": {"TIMEOUT": "soon"}})})
@@ -225,6 +226,7 @@ def test_what_the_database_undid_is_not_remembered_by_the_worker(forked: Collect
     assert forked.row("Machine", "config")["config"] == {"USER_AGENT": "kept"}
 
 
+@pytest.mark.once
 def test_a_file_that_another_hook_has_taken_away_is_told_of_no_more(forked: Collection) -> None:
     forked.plugin("writes", {"on_Snapshot__24_writes.sh": "echo one > kept.txt\necho two > packed.txt\n"})
     forked.plugin("packs", {"on_Snapshot__92_packs.sh": "mv ../writes/packed.txt packed.gz\n"})

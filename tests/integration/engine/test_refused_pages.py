@@ -7,8 +7,6 @@ import pytest
 from tests.integration.engine.driver import Collection
 from tests.integration.engine.test_sessions import TAB
 
-pytestmark = pytest.mark.database
-
 NOTE = 'note() { echo "$1" >> "$DATA_DIR/ledger"; }\n'
 NAVIGATE = """
 import json, os, pathlib, sys
@@ -73,6 +71,7 @@ def visit_again(made: Collection, *crawls: str) -> None:
     made.leave()
 
 
+@pytest.mark.database
 def test_a_busy_server_is_left_alone_until_the_page_comes(each_mode: Collection) -> None:
     plugins(each_mode)
     site(each_mode, "busy")
@@ -101,6 +100,7 @@ def test_the_server_says_when_the_next_visit_is(forked: Collection) -> None:
     assert (retry_at - before).total_seconds() < 48, "sooner than the back-off of a minute"
 
 
+@pytest.mark.database
 def test_other_pages_go_on_while_one_waits_for_its_server(forked: Collection) -> None:
     plugins(forked)
     site(forked, "by host")

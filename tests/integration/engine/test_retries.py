@@ -102,6 +102,7 @@ def needs_a_program(made: Collection, script: str) -> Callable[[], None]:
     return install
 
 
+@pytest.mark.once
 def test_a_missing_program_fails_its_own_hooks_until_it_is_there(each_mode: Collection) -> None:
     install = needs_a_program(each_mode, "note needs\nnobody-has-this\n")
     each_mode.plugin("rest", {"on_Snapshot__30_rest.sh": NOTE + "note rest\n"})
@@ -121,6 +122,7 @@ def test_a_missing_program_fails_its_own_hooks_until_it_is_there(each_mode: Coll
     assert each_mode.row("Binary", "abspath", name="nobody-has-this")["abspath"].endswith("/nobody-has-this")
 
 
+@pytest.mark.once
 def test_a_program_that_somebody_installed_is_found_by_the_next_crawl(forked: Collection) -> None:
     """The crawl asks `env` alone again, and what was missing it before is run as well."""
     install = needs_a_program(forked, 'note "needs $1"\n')
@@ -145,6 +147,7 @@ def test_a_program_that_somebody_installed_is_found_by_the_next_crawl(forked: Co
 WORK = NOTE + 'note at-work\nuntil [ -e "$DATA_DIR/go" ]; do sleep 0.05; done\n'
 
 
+@pytest.mark.once
 def test_a_program_that_comes_while_its_page_is_at_work_is_used(forked: Collection) -> None:
     """The page is another worker's then, which sees to it at its seal."""
     install = needs_a_program(forked, "note needs\n")
@@ -198,6 +201,7 @@ def test_a_retry_that_was_asked_for_survives_the_death_of_the_worker(forked: Col
     assert forked.ledger == ["tries", "at-work", "tries", *lost]
 
 
+@pytest.mark.once
 def test_a_hook_that_is_gone_keeps_no_page_from_its_end(forked: Collection) -> None:
     forked.plugin("moody", {"on_Snapshot__20_moody.sh": "exit 1\n", "on_Snapshot__21_other.sh": NOTE + "note other\n"})
     forked.run(forked.add())

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from archivebox.lib.signatures import SIGNING_KEY
 from tests.integration.engine.driver import Collection
-
-pytestmark = pytest.mark.database
 
 BODY = "echo words > words.txt\n"
 END = 'echo ends >> "$DATA_DIR/ledger"\nwhile [ ! -e "$DATA_DIR/go" ]; do sleep 0.1; done\n'

@@ -9,8 +9,6 @@ import pytest
 from tests.integration.engine.driver import REPOSITORY, Collection, Row, identity_of
 from tests.webserver.server import free_ports
 
-pytestmark = pytest.mark.database
-
 HOOK = """\
 import os, signal
 if "SPARE_SOCKET" in os.environ and os.path.exists(os.environ["DATA_DIR"] + "/refuse"):
@@ -70,6 +68,7 @@ def gone(made: Collection, spare: Row) -> Row:
     return made.wait("it has ended", lambda: made.processes(**rows))[0]
 
 
+@pytest.mark.database
 def test_the_next_crawl_gets_it_and_then_another_one_waits(served: Collection) -> None:
     archive(served)
     first = waiting(served)
@@ -81,6 +80,7 @@ def test_the_next_crawl_gets_it_and_then_another_one_waits(served: Collection) -
     assert waiting(served)["pk"] != first["pk"]
 
 
+@pytest.mark.database
 def test_of_two_crawls_at_once_one_gets_it(served: Collection) -> None:
     archive(served)
     waiting(served)
@@ -141,6 +141,7 @@ def test_it_ends_with_its_worker(served: Collection) -> None:
     assert served.ledger == ["own", "own"]
 
 
+@pytest.mark.database
 def test_a_crawl_that_has_it_goes_on_with_it_after_the_death_of_its_worker(served: Collection) -> None:
     archive(served)
     spare = waiting(served)

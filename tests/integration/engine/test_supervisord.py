@@ -10,11 +10,10 @@ import pytest
 from tests.integration.engine.driver import PATIENCE, REPOSITORY, Collection, identity_of
 from tests.webserver.server import free_ports
 
-pytestmark = pytest.mark.database
-
 SLOW = 'echo started >> "$DATA_DIR/ledger"\nuntil [ -e "$DATA_DIR/go" ]; do sleep 0.05; done\n'
 
 
+@pytest.mark.database
 def test_a_killed_supervisord_costs_no_attempt(forked: Collection) -> None:
     forked.plugin("slow", {f"on_Snapshot__1{n}_slow{n}.sh": SLOW for n in range(2)})
     forked.add(*[f"http://h{n}.test/" for n in range(3)])

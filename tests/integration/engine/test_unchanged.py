@@ -22,6 +22,7 @@ def kept(made: Collection) -> list[str]:
     return sorted(str(row["pk"]) for row in made.rows("Snapshot", "pk", retired_at=None))
 
 
+@pytest.mark.database
 def test_a_new_version_is_kept_where_the_page_says_something_else(forked: Collection) -> None:
     says = {"on_Snapshot__57_words.sh": 'cat "$DATA_DIR/words" > words.txt\n'}
     forked.plugin("words", says, config={"x-outputs": [{"role": "text", "file": "*.txt"}]})
@@ -69,6 +70,7 @@ def linked_collection(made: Collection) -> None:
     made.plugin("own", own, config={"x-outputs": [{"role": "headers", "file": "own.bin"}]})
 
 
+@pytest.mark.database
 def test_an_unchanged_version_has_the_files_of_the_one_before(forked: Collection) -> None:
     linked_collection(forked)
     first, same, other = (

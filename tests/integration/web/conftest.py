@@ -1,7 +1,7 @@
 """Brings the fixtures of a running server, and of rows in this very process, to these tests."""
 
 from tests.collection import collection
-from tests.webserver.fixtures import browser, library, public_library
+from tests.webserver.fixtures import browser, library, public_library, shared_library
 from tests.webserver.in_process import pages
 
-__all__ = ["browser", "collection", "library", "pages", "public_library"]
+__all__ = ["browser", "collection", "library", "pages", "public_library", "shared_library"]

@@ -16,6 +16,11 @@ MODELS = [
 ]  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def library(shared_library: Library) -> Library:
+    return shared_library
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_every_model_has_a_list_and_a_search(library: Library, model: str) -> None:
     assert library.visitor.get(f"/admin/{model}/").status == 200

@@ -13,8 +13,15 @@ import pytest
 
 from tests.webserver.fixtures import Library
 
+pytestmark = pytest.mark.once
+
 IDLE, SLOW, FLOOD = 200, 60, 1_100
 FORM = b"Content-Type: application/x-www-form-urlencoded\r\n"
+
+
+@pytest.fixture(scope="module")
+def library(shared_library: Library) -> Library:
+    return shared_library
 
 
 @contextmanager

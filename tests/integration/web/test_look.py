@@ -10,8 +10,15 @@ import pytest
 from tests.webserver.fixtures import Library
 from tests.webserver.server import Answer, in_collection
 
+pytestmark = pytest.mark.once
+
 MOST = 100_000
 """Bytes of the first paint of the Library with 60 pages, beside pictures of pages."""
+
+
+@pytest.fixture(scope="module")
+def library(shared_library: Library) -> Library:
+    return shared_library
 
 
 def loaded(library: Library, path: str) -> Answer:

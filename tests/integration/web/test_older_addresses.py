@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.webserver.fixtures import Library
 from tests.webserver.server import in_collection
+
+pytestmark = pytest.mark.once
 
 IMPORTED = """
 from archivebox.core.models import Snapshot
@@ -12,6 +16,11 @@ page = Snapshot.objects.order_by("pk").first()
 ImportedSnapshot.objects.create(snapshot=page, source="a collection", key="1600000000.5")
 print(page.pk)
 """
+
+
+@pytest.fixture(scope="module")
+def library(shared_library: Library) -> Library:
+    return shared_library
 
 
 def test_an_address_of_an_earlier_version_leads_to_its_page_and_format(library: Library) -> None:

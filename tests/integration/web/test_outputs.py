@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.webserver.fixtures import Library
 from tests.webserver.server import in_collection
+
+pytestmark = pytest.mark.once
 
 CONFIG = """
 import json, sys
@@ -17,6 +21,11 @@ form = AddForm(QueryDict("urls=http://a.example/&depth=0&" + sys.argv[1]), user=
 names = list(form.request().plugins) if form.is_valid() else None
 print(json.dumps([names, kinds_of(names or []), form.errors]))
 """
+
+
+@pytest.fixture(scope="module")
+def library(shared_library: Library) -> Library:
+    return shared_library
 
 
 def chosen(library: Library, query: str) -> tuple[list[str] | None, list[str], dict[str, list[str]]]:

@@ -13,6 +13,13 @@ from tests.webserver.fixtures import Library, open_library
 from tests.webserver.rows import NAME, PASSWORD
 from tests.webserver.server import Answer, Visitor, in_collection
 
+pytestmark = pytest.mark.once
+
+
+@pytest.fixture(scope="module")
+def library(shared_library: Library) -> Library:
+    return shared_library
+
 
 @pytest.fixture(scope="module")
 def base(library: Library) -> str:
@@ -151,7 +158,6 @@ def open_index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     yield from open_library(tmp_path_factory.mktemp("index"), PUBLIC_INDEX="true")
 
 
-@pytest.mark.database
 def test_with_the_list_alone_public_a_passer_by_sees_thumbnails_and_nothing_else(open_index: Library) -> None:
     path = thumbnail(open_index.stranger())
     assert ask(open_index, path).status == 200
@@ -159,7 +165,6 @@ def test_with_the_list_alone_public_a_passer_by_sees_thumbnails_and_nothing_else
     assert ask(open_index, f"/{token}/singlefile/singlefile.html").status == 403
 
 
-@pytest.mark.database
 def test_with_the_list_alone_public_a_passer_by_cannot_guess_at_texts(open_index: Library) -> None:
     text = Path(open_index.folder) / "htmltotext" / "htmltotext.txt"
     text.parent.mkdir()

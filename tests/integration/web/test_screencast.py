@@ -14,7 +14,14 @@ from tests.webserver.events import Events
 from tests.webserver.fixtures import Library
 from tests.webserver.server import in_collection
 
+pytestmark = pytest.mark.once
+
 FOLDER = "import sys; from archivebox.crawls.models import Crawl; print(Crawl.objects.get(pk=sys.argv[1]).path)"
+
+
+@pytest.fixture(scope="module")
+def library(shared_library: Library) -> Library:
+    return shared_library
 
 
 @pytest.fixture

@@ -13,6 +13,8 @@ from tests.webserver.recording import Page, record_all
 from tests.webserver.rows import NAME, PASSWORD
 from tests.webserver.server import Answer, Visitor, in_collection
 
+pytestmark = pytest.mark.once
+
 HOME = b'<!doctype html><html><head><title>Live</title></head><body><script src="/app.js"></script></body></html>'
 
 
