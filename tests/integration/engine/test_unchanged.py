@@ -7,7 +7,6 @@ import pytest
 
 from tests.integration.engine.driver import Collection
 
-pytestmark = pytest.mark.database
 URL = "http://one.test/"
 
 
