@@ -1,11 +1,10 @@
 """Owns what the URL of an object store means."""
 
 from pathlib import Path
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from archivebox.lib.object_store.folder import FolderStore
 from archivebox.lib.object_store.interface import ObjectStore
-from archivebox.lib.object_store.parts import check_key
 
 FORMS = "file:///folder or s3://bucket/prefix?endpoint=https://…&region=…"
 

@@ -1,0 +1,226 @@
+import io
+import os
+import shutil
+import tracemalloc
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from archivebox.storage import page_archive
+from archivebox.storage.page_archive import (
+    ArchiveDamagedError,
+    FolderChangedError,
+    PageArchive,
+    StoredMember,
+    checked,
+    member_list,
+    open_archive,
+    read_directory,
+    unpack,
+)
+
+WRITTEN_AT = 1_700_000_001
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Path:
+    folder = tmp_path / "page"
+    files = {
+        "index.json": b"{}",
+        "warc/a.warc.gz": bytes(range(256)) * 3000,
+        "dom/ä 日本.html": b"<p>",
+        "dom/empty": b"",
+    }
+    for name, data in {**files, ".hooks/runs.jsonl": b"[]\n", os.fsdecode(b"dom/latin-\xe4"): b"1"}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+        os.utime(folder / name, (WRITTEN_AT, WRITTEN_AT))
+    (folder / "link").symlink_to("/etc/passwd")
+    return folder
+
+
+def archived(folder: Path) -> bytes:
+    with open_archive(folder, member_list(folder)) as archive:
+        data = archive.read()
+        assert len(data) == archive.size
+        return data
+
+
+def ranges(data: bytes, asked: list[tuple[int, int]]) -> Callable[[int, int], bytes]:
+    def read_range(start: int, stop: int) -> bytes:
+        asked.append((start, stop))
+        return data[start:stop]
+
+    return read_range
+
+
+def directory(data: bytes) -> list[StoredMember]:
+    return read_directory(ranges(data, []), len(data))
+
+
+def files_of(folder: Path) -> dict[str, tuple[bytes, int]]:
+    return {
+        str(path.relative_to(folder)): (path.read_bytes(), int(path.stat().st_mtime))
+        for path in folder.rglob("*")
+        if path.is_file() and not path.is_symlink()
+    }
+
+
+def test_other_programs_read_the_archive(page: Path, tmp_path: Path) -> None:
+    (tmp_path / "page.zip").write_bytes(archived(page))
+    with zipfile.ZipFile(tmp_path / "page.zip") as opened:
+        assert opened.testzip() is None
+        assert opened.read("warc/a.warc.gz") == (page / "warc/a.warc.gz").read_bytes()
+        assert {info.compress_type for info in opened.infolist()} == {zipfile.ZIP_STORED}
+        assert opened.getinfo("index.json").date_time == (2023, 11, 14, 22, 13, 20)
+        assert "dom/ä 日本.html" in opened.namelist()
+
+
+def test_the_same_files_give_the_same_bytes(page: Path, tmp_path: Path) -> None:
+    shutil.copytree(page, tmp_path / "copy", symlinks=True)
+    (tmp_path / "copy" / "index.json").chmod(0o600)
+    assert archived(tmp_path / "copy") == archived(page)
+
+
+def test_what_is_unpacked_is_what_was_archived_and_gives_the_same_archive(page: Path, tmp_path: Path) -> None:
+    data = archived(page)
+    unpack(tmp_path / "again", directory(data), (data[at : at + 1000] for at in range(0, len(data), 1000)))
+    assert files_of(tmp_path / "again") == files_of(page)
+    assert not (tmp_path / "again" / "link").exists()
+    assert archived(tmp_path / "again") == data
+
+
+def test_a_folder_without_files_is_an_archive_without_members(tmp_path: Path) -> None:
+    data = archived(tmp_path)
+    assert directory(data) == []
+    assert zipfile.ZipFile(io.BytesIO(data)).namelist() == []
+
+
+def test_one_member_is_one_range(page: Path) -> None:
+    data = archived(page)
+    for member in directory(data):
+        assert data[member.start : member.stop] == (page / member.name).read_bytes()
+
+
+def test_what_is_left_out_is_not_in_it_and_names_are_in_the_order_of_their_bytes(page: Path) -> None:
+    names = [member.name for member in member_list(page, lambda name: name.startswith("warc/"))]
+    expected = [".hooks/runs.jsonl", "dom/empty", os.fsdecode(b"dom/latin-\xe4"), "dom/ä 日本.html", "index.json"]
+    assert names == expected
+
+
+def test_reading_from_any_position_gives_the_same_bytes(page: Path) -> None:
+    data = archived(page)
+    with open_archive(page, member_list(page)) as archive:
+        for start in range(0, len(data), 997):
+            archive.seek(start)
+            assert archive.read(50) == data[start : start + 50]
+        archive.seek(-10, io.SEEK_END)
+        assert archive.read(100) == data[-10:]
+
+
+def test_a_file_that_changes_meanwhile_is_noticed(page: Path) -> None:
+    members = member_list(page)
+    (page / "index.json").write_bytes(b"[]")
+    with pytest.raises(FolderChangedError, match=r"index\.json"):
+        open_archive(page, members)
+    archive = open_archive(page, member_list(page))
+    (page / "index.json").unlink()
+    with archive, pytest.raises(FolderChangedError, match=r"index\.json"):
+        archive.read()
+
+
+def test_the_directory_of_few_members_is_read_at_once_and_that_of_many_in_two_ranges(
+    page: Path, tmp_path: Path
+) -> None:
+    asked: list[tuple[int, int]] = []
+    data = archived(page)
+    read_directory(ranges(data, asked), len(data))
+    assert len(asked) == 1
+    many = tmp_path / "many"
+    many.mkdir()
+    for number in range(1_200):
+        (many / f"{number:05}").touch()
+    data = archived(many)
+    asked.clear()
+    assert len(read_directory(ranges(data, asked), len(data))) == 1_200
+    assert len(asked) == 2
+
+
+def test_damage_is_noticed(page: Path, tmp_path: Path) -> None:
+    data = archived(page)
+    members = directory(data)
+    warc = next(member for member in members if member.name.endswith(".gz"))
+    damaged = data[: warc.start] + b"x" + data[warc.start + 1 :]
+    with pytest.raises(ArchiveDamagedError, match=r"a\.warc\.gz"):
+        unpack(tmp_path / "again", members, [damaged])
+    with pytest.raises(ArchiveDamagedError, match=r"a\.warc\.gz"):
+        list(checked(warc, [data[warc.start : warc.stop - 1]]))
+    for wrong in (b"", data[:-1], data[:-30], b"x" * 5000, data[:-6] + b"\xff\xff\xff\x7f" + data[-2:]):
+        with pytest.raises(ArchiveDamagedError):
+            directory(wrong)
+
+
+@pytest.mark.parametrize("name", ["../outside", "/etc/cron.d/x", "a/../../x", "a//b", "."])
+def test_a_member_that_leads_elsewhere_is_damage(name: str) -> None:
+    member = StoredMember(name, 0, 0, 0, 30 + len(name) + 9)
+    data = bytes(member.start) + page_archive._directory([member], member.start)
+    with pytest.raises(ArchiveDamagedError, match="elsewhere"):
+        directory(data)
+
+
+def test_more_than_four_gigabytes_and_65_535_members_are_read_by_others(tmp_path: Path) -> None:
+    """A sparse file whose checksum is not computed."""
+    size, crc = 5_000_000_000, 0
+    large = tmp_path / "large"
+    with large.open("wb") as file:
+        file.truncate(size)
+    (tmp_path / "next").write_bytes(b"after")
+    (next_file,) = member_list(tmp_path, lambda name: name == "large")
+    (listed,) = member_list(tmp_path, lambda name: name == "next")
+    head = page_archive._local_header("large", size, 0, crc)
+    second = page_archive._local_header("next", 5, 0, 0x1234)
+    members = [
+        StoredMember("large", size, 0, crc, len(head)),
+        StoredMember("next", 5, 0, 0x1234, len(head) + size + len(second)),
+    ]
+    archive = PageArchive(
+        tmp_path,
+        [head, listed, second, next_file, page_archive._directory(members, members[1].stop)],
+        members,
+    )
+
+    def read_range(start: int, stop: int) -> bytes:
+        archive.seek(start)
+        return archive.read(stop - start)
+
+    with archive:
+        assert read_directory(read_range, archive.size) == members
+        with zipfile.ZipFile(archive) as opened:
+            assert [(each.filename, each.file_size) for each in opened.infolist()] == [("large", size), ("next", 5)]
+            assert opened.getinfo("next").header_offset > 2**32
+        assert read_range(members[1].start, members[1].stop) == b"after"
+
+
+def test_more_members_than_the_old_format_counts_are_read() -> None:
+    members, position = [], 0
+    heads = []
+    for number in range(65_535):
+        head = page_archive._local_header(str(number), 0, 0, 0)
+        position += len(head)
+        heads.append(head)
+        members.append(StoredMember(str(number), 0, 0, 0, position))
+    data = b"".join(heads) + page_archive._directory(members, position)
+    assert directory(data) == members
+
+
+def test_little_of_a_large_file_is_in_memory(tmp_path: Path) -> None:
+    (tmp_path / "large").write_bytes(bytes(20_000_000))
+    tracemalloc.start()
+    with open_archive(tmp_path, member_list(tmp_path)) as archive:
+        while archive.read(100_000):
+            pass
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 3_000_000
