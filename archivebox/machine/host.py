@@ -59,6 +59,10 @@ class Machine(Row):
         null=True, blank=True, help_text="nothing new begins here, and what still runs then is given back"
     )
 
+    plugins = models.JSONField(default=dict, blank=True, help_text="digests by name, where machines share a database")
+    plugins_digest = models.CharField(max_length=64, default="", blank=True, help_text="of all its plugins")
+    plugins_changed_at = models.DateTimeField(null=True, blank=True)
+
     removed_at = models.DateTimeField(null=True, blank=True, help_text="left out of lists until it works again")
 
     objects = MachineQuerySet.as_manager()

@@ -9,6 +9,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.lib.processes import ProcessIdentity
 from archivebox.machine.host import Machine
+from archivebox.machine.plugin_sets import plugins_problem
 from archivebox.machine.process import Process
 from archivebox.workers.queue.disk_space import DiskSpaceGuard
 from archivebox.workers.queue.readiness_check import drain_problem, settings_problem
@@ -40,7 +41,11 @@ def _settings() -> str:
 
 
 def _machine() -> str:
-    return "This machine is draining: it begins nothing new." if drain_problem() else ""
+    if drain_problem():
+        return "This machine is draining: it begins nothing new."
+    if plugins_problem():
+        return "It has other plugins than the other machines, so no work begins; `archivebox doctor` names them."
+    return ""
 
 
 def _disk() -> str:

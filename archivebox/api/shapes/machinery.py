@@ -11,6 +11,7 @@ from pydantic import Field, StringConstraints
 from archivebox.api.shapes.archive import Taken
 from archivebox.contract import reasons
 from archivebox.machine.models import Binary, Machine, Process
+from archivebox.machine.plugin_sets import plugin_problems
 
 
 class MachineOut(Schema):
@@ -29,11 +30,14 @@ class MachineOut(Schema):
     state: Annotated[str, Field(description="working, draining or offline")]
     load: Annotated[float | None, Field(description="In the minute before it was last seen")]
     drain_by: Annotated[datetime | None, Field(description="When it gives back what it still works on")]
+    problem: Annotated[str, Field(description="How its plugins differ from those of the others: it begins nothing")]
     seen_at: datetime
 
     @classmethod
     def all_of(cls, rows: Sequence[Machine]) -> "list[MachineOut]":
-        return [cls(**{name: getattr(row, name) for name in cls.model_fields}) for row in rows]
+        problems = plugin_problems([row.pk for row in rows])
+        columns = cls.model_fields.keys() - {"problem"}
+        return [cls(**{name: getattr(row, name) for name in columns}, problem=problems.get(row.pk, "")) for row in rows]
 
 
 class DrainIn(Taken):

@@ -24,7 +24,10 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.binaries import BinaryRequest, merge
 from archivebox.contract.lint import lint
 from archivebox.hooks import learned_as_finite, lib_dir, needed_programs, plugins
+from archivebox.hooks.plugin_digests import plugin_digests
+from archivebox.machine.machine_id import is_fleet
 from archivebox.machine.models import Binary, Machine, Process
+from archivebox.machine.plugin_sets import plugins_problem, report_plugins
 from archivebox.storage.sharing_upkeep import hard_link_problem
 
 State = Literal["ok", "warning", "error"]
@@ -57,6 +60,8 @@ def all_checks(settings: Resolved, parent: Process | None, problem: str = "") ->
         yield _hard_links()
     yield from _settings(settings)
     yield from _plugins()
+    if parent is not None and is_fleet():
+        yield _plugins_of_machines()
     yield from _programs(settings, known=parent is not None)
     yield from _fonts()
     yield _shared_memory()
@@ -187,6 +192,15 @@ def _plugins() -> Iterator[Check]:
         yield Check("plugins", message.level, f"{where}: {message.text}.", action)
     if not messages:
         yield Check("plugins", "ok", "Every plugin can be understood.")
+
+
+def _plugins_of_machines() -> Check:
+    name = "plugins of all machines"
+    report_plugins(plugin_digests())
+    if problem := plugins_problem():
+        what, _, action = problem.partition(": ")
+        return Check(name, "error", f"No work begins here: {what}.", f"{action[:1].upper()}{action[1:]}.")
+    return Check(name, "ok", "This machine has the plugins of the others.")
 
 
 def _programs(settings: Resolved, *, known: bool) -> Iterator[Check]:

@@ -1,7 +1,7 @@
 """Owns `archivebox machine`."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -17,6 +17,7 @@ from archivebox.cli.values import find
 from archivebox.core.progress.machine_work import pages_at_work
 from archivebox.machine.host import MachineAtWorkError
 from archivebox.machine.models import Machine, Process
+from archivebox.machine.plugin_sets import plugin_problems
 
 COLUMNS = (
     Column("id", "id", wraps=True),
@@ -29,9 +30,11 @@ COLUMNS = (
     Column("memory", lambda record: f"{int(str(record['memory_bytes'])) / 1e9:.1f} GB", right=True),
     Column("version", "version"),
     Column("seen", "seen_at"),
+    Column("problem", "problem", wraps=True),
 )
 LABELS = {
-    "id": "id", "hostname": "host", "state": "state", "drain_by": "gives work back at", "seen_at": "last seen",
+    "id": "id", "hostname": "host", "state": "state", "problem": "begins nothing, as", "drain_by": "gives work back at",
+    "seen_at": "last seen",
     "load": "load", "pages": "pages at work", "processes": "processes", "version": "ArchiveBox",
     "os_platform": "system", "arch": "architecture", "cpu_count": "cores", "memory_bytes": "memory",
     "urls": "at work on",
@@ -46,7 +49,7 @@ GIVE_BACK_TIME = timedelta(minutes=1)
 
 def list_(session: Session, **given: Any) -> int:
     def records(page: list[Machine]) -> Iterator[Record]:
-        return map(_record, page)
+        return _records(page)
 
     return show_model(session.out, COLUMNS, Machine.objects.kept(), MACHINE, given, records=records, sort="-seen_at")
 
@@ -99,5 +102,13 @@ def _find(text: str) -> Machine:
 
 
 def _record(machine: Machine) -> dict[str, object]:
-    pages = pages_at_work(machine.pk).count()
-    return record_of(machine, is_current=machine.is_current, state=machine.state, pages=pages)
+    return next(_records([machine]))
+
+
+def _records(machines: Sequence[Machine]) -> Iterator[dict[str, object]]:
+    problems = plugin_problems([machine.pk for machine in machines])
+    for machine in machines:
+        pages, problem = pages_at_work(machine.pk).count(), problems.get(machine.pk, "")
+        record = record_of(machine, is_current=machine.is_current, state=machine.state, pages=pages, problem=problem)
+        del record["plugins"]  # the digest of all says whether they are the same
+        yield record

@@ -16,6 +16,7 @@ from archivebox.base_models.transactions import write_transaction
 from archivebox.core.progress.machine_work import pages_at_work
 from archivebox.machine.host import MachineAtWorkError
 from archivebox.machine.models import Binary, Machine
+from archivebox.machine.plugin_sets import plugin_problems
 from archivebox.web.auth.page_access import allows, requires
 
 DRAIN_WITHIN = timedelta(minutes=10)
@@ -29,8 +30,9 @@ _CHANGES: dict[str, tuple[Callable[[Machine], None], str, str]] = {
 @requires(Action.INSPECT)
 def index(request: HttpRequest) -> HttpResponse:
     """All that work, or worked, on it; the last heard of first."""
-    rows = Machine.objects.kept().order_by("-seen_at")
-    machines = [(machine, pages_at_work(machine.pk).count()) for machine in rows]
+    rows = list(Machine.objects.kept().order_by("-seen_at"))
+    problems = plugin_problems([machine.pk for machine in rows])
+    machines = [(machine, pages_at_work(machine.pk).count(), problems.get(machine.pk)) for machine in rows]
     return render(request, "web/machines/index.html", {"machines": machines})
 
 
@@ -40,6 +42,7 @@ def one(request: HttpRequest, machine_id: UUID) -> HttpResponse:
     machine = get_object_or_404(Machine, pk=machine_id)
     context = {
         "machine": machine,
+        "problem": plugin_problems([machine.pk]).get(machine.pk),
         "may_change": allows(request, Action.ADMINISTER),
         "drain_minutes": DRAIN_WITHIN.seconds // 60,
         "pages": pages_at_work(machine.pk).count(),

@@ -143,3 +143,16 @@ def test_addresses_of_archived_pages_are_signed_alike(database: str, first: Path
         signed.add(done.said.rpartition("signed ")[2])
         assert done.code == 0, done.said
     assert len(signed) == 1
+
+
+def test_a_machine_with_a_plugin_of_its_own_says_so(database: str, first: Path, tmp_path: Path) -> None:
+    second = tmp_path / "second"
+    (second / "plugins/mine").mkdir(parents=True)
+    (second / "plugins/mine/on_Snapshot__10_note.sh").write_text("exit 0\n")
+    archivebox(first, "doctor", **on(database, first))
+    done = archivebox(second, "doctor", "--json", **on(database, second))
+    assert (done.code, "the plugin mine is on" in done.said) == (1, True), done.said
+    listed = archivebox(first, "machine", "list", "--json", **on(database, first)).said
+    assert listed.count("copy plugins/mine to") == 1, listed
+    (second / "plugins/mine/on_Snapshot__10_note.sh").unlink()
+    assert "has the plugins of the others" in archivebox(second, "doctor", **on(database, second)).said
