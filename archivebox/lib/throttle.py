@@ -3,6 +3,7 @@
 import threading
 import time
 from collections import deque
+from collections.abc import Sequence
 
 WINDOW = 300.0
 """Seconds that an attempt counts."""
@@ -12,8 +13,14 @@ _KEYS = 10_000
 """Names and addresses remembered; beyond that the oldest are forgotten, so that guessing cannot fill the memory."""
 
 
+def seconds_to_wait(attempts: Sequence[float], now: float, *, count: int, limit: int, window: float) -> int:
+    """Seconds until ``count`` more may be made after ``attempts``, which are in the order of time; 0: now."""
+    excess = len(attempts) + count - limit
+    return int(attempts[excess - 1] + window - now) + 1 if excess > 0 else 0
+
+
 class Throttle:
-    """Attempts by key, in memory: one process serves all pages, and no guesser can restart it."""
+    """Attempts by key, in memory: one process serves all pages of a machine, and no guesser can restart it."""
 
     def __init__(self, limit: int = LIMIT, window: float = WINDOW) -> None:
         self._limit = limit
@@ -35,11 +42,10 @@ class Throttle:
             self._attempts[key] = attempts  # the latest is last
             while len(self._attempts) > _KEYS:
                 self._attempts.pop(next(iter(self._attempts)))
-            excess = len(attempts) + count - self._limit
-            if excess > 0:
-                return int(attempts[excess - 1] + self._window - moment) + 1
-            attempts.extend([moment] * count)
-            return 0
+            wait = seconds_to_wait(attempts, moment, count=count, limit=self._limit, window=self._window)
+            if not wait:
+                attempts.extend([moment] * count)
+            return wait
 
     def is_used_up(self, key: str) -> bool:
         """Whether the next attempt has to wait."""

@@ -1,9 +1,10 @@
 """Shop window of the models of machines: each is made in a file of its own."""
 
 from archivebox.machine.binary import Binary
+from archivebox.machine.fleet_throttle import AttemptCount
 from archivebox.machine.host import Machine, NetworkInterface
 from archivebox.machine.periodic import PeriodicTask
 from archivebox.machine.process import Process
 from archivebox.machine.shared_secret import SharedSecret
 
-__all__ = ["Binary", "Machine", "NetworkInterface", "PeriodicTask", "Process", "SharedSecret"]
+__all__ = ["AttemptCount", "Binary", "Machine", "NetworkInterface", "PeriodicTask", "Process", "SharedSecret"]

@@ -14,6 +14,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason
 from archivebox.crawls.crawl import CrawlRun
+from archivebox.machine.fleet_throttle import forget_attempts
 from archivebox.machine.host import Machine
 from archivebox.machine.periodic import periodic_task
 from archivebox.machine.process import Process
@@ -37,6 +38,7 @@ def beat() -> int:
     with periodic_task("sweep", SWEEP_EVERY) as is_due:
         if not is_due:
             return 0
+        forget_attempts()
         count = reclaim_elsewhere() + close_silent_machines() + seal_runs_of_draining_machines()
         if count:
             notify_workers()
