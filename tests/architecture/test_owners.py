@@ -130,6 +130,7 @@ LINUX_ALONE = re.compile(
 LOOK_FIRST = {
     "cli/command_server.py",
     "cli/handover.py",
+    "lib/boot_clock.py",
     "plugins/base/programs.py",
     "plugins/base/tab.py",
     "plugins/chrome/memory.py",

@@ -49,6 +49,8 @@ from archivebox.workers.queue.quarantine import quarantine
 class BinaryExecutor(LeasedItem):
     """Asks one provider after another for one program."""
 
+    is_of_machine = True
+
     def __init__(self, engine: Engine, lease: Lease, loaded: "LoadedBinary") -> None:
         super().__init__(engine, lease)
         self.binary, self.call = loaded

@@ -51,6 +51,8 @@ LONGEST_PAUSE = 30.0
 class CrawlRunExecutor(LeasedItem):
     """Holds a CrawlRun: its hooks in ten steps, ready for Snapshots, ended when no Snapshot needs it."""
 
+    is_of_machine = True
+
     def __init__(self, engine: Engine, lease: Lease, loaded: "LoadedCrawlRun") -> None:
         super().__init__(engine, lease)
         self.crawl_id = loaded.crawl_id

@@ -123,6 +123,8 @@ class Engine:
         self.max_attempts = settings.get_int("MAX_ATTEMPTS")
         self.unstartable: dict[UUID, set[str]] = {}
         """By crawl: plugins whose hook of the crawl, such as its browser, died too often before it was ready."""
+        self.has_other_machines = False
+        """Whether other machines share the database, and take over what this one does not renew."""
         self.stopping = False
         """Whether this worker was told to stop, and gives back what it holds."""
         self.on_capacity: Callable[[], None] = lambda: None

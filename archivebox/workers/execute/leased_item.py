@@ -2,14 +2,23 @@
 
 import asyncio
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
+from archivebox.base_models.work import LEASE
+from archivebox.lib.boot_clock import seconds_since_boot
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.hooks.process import HookProcess
 from archivebox.workers.queue.lease import Lease
 
+SURE_FOR = 0.9 * LEASE.total_seconds()
+"""Seconds after the last renewal of a lease in which nobody else can have the item; the rest is for ending hooks."""
+
 
 class LeasedItem(ABC):
     """One leased object that this worker works on. ``over`` is done once it is released or its lease is lost."""
+
+    is_of_machine: ClassVar[bool] = False
+    """Whether no other machine works on it."""
 
     def __init__(self, engine: Engine, lease: Lease) -> None:
         self.engine = engine
@@ -17,6 +26,18 @@ class LeasedItem(ABC):
         self.over: asyncio.Future[None] = engine.loop.create_future()
         self.ending = False
         """From here on nothing of it is started."""
+        self.renewed_at = seconds_since_boot()
+        """When its lease was last claimed or renewed, by the clock of :func:`seconds_since_boot`."""
+
+    @property
+    def may_be_taken(self) -> bool:
+        """Whether another machine may have it, or will in a moment, because its lease could not be renewed in time.
+
+        The database need not be asked, which may be out of reach: nothing more is started or written then.
+        """
+        if self.is_of_machine or not self.engine.has_other_machines:
+            return False
+        return seconds_since_boot() > self.renewed_at + SURE_FOR
 
     def finish(self) -> None:
         """Nothing more is done with it here."""

@@ -19,6 +19,7 @@ from archivebox.config.conffile import ConfError
 from archivebox.config.resolve import SettingError
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl, CrawlRun
+from archivebox.lib.boot_clock import seconds_since_boot
 from archivebox.machine.binary import Binary
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
@@ -47,6 +48,8 @@ class Polled:
     """What one poll found. What it took is loaded: its worker can begin."""
 
     claimed: Claimed
+    asked_at: float
+    """When, by the clock of :func:`seconds_since_boot`: leases that it took are at least as long from then on."""
     loaded: dict[Lease, Any] = field(default_factory=dict)
     asked: dict[UUID, str] = field(default_factory=dict)
     """Key of an item that this worker holds → the event that somebody asked for."""
@@ -83,7 +86,9 @@ def _visit(who: FetchRequest, idle_crawls: Mapping[UUID, bool], held: Collection
     commits.look()
     who = replace(who, scope=watchers.scope())
     with unflushed_transactions():
-        polled = Polled(claim.claim_work(who) if who.readiness.may_begin() else Claimed(next_at=_drain_ends()))
+        asked_at = seconds_since_boot()
+        claimed = claim.claim_work(who) if who.readiness.may_begin() else Claimed(next_at=_drain_ends())
+        polled = Polled(claimed, asked_at)
         _load_all(polled)
         if any(isinstance(one, crawl_executor.LoadedCrawlRun) and one.is_ready for one in polled.loaded.values()):
             claim.claim_snapshots(polled.claimed, who)

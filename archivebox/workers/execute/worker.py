@@ -28,9 +28,11 @@ from archivebox.jobs.purging import purge_today
 from archivebox.jobs.storage_upkeep import StorageUpkeep
 from archivebox.jobs.upload_cleanup import remove_unneeded_uploads
 from archivebox.lib import processes
+from archivebox.lib.boot_clock import seconds_since_boot
 from archivebox.lib.file_watch import FileWatcher
 from archivebox.lib.inotify import ATTRIB
 from archivebox.lib.lockfiles import hold
+from archivebox.machine.machine_id import is_fleet
 from archivebox.machine.process import Process
 from archivebox.workers.early_spare import EarlySpare
 from archivebox.workers.execute import poll
@@ -58,6 +60,8 @@ A worker that holds pages has one of them ahead, and is in no hurry for more.
 """
 GATHER_WHILE_FULL = 0.2
 """Seconds until a worker that has no place for a page polls all the same: there may be other work, or a request."""
+WATCH_LEASES_EVERY = RENEW_EVERY / 10
+"""Seconds between two looks whether the time of a lease is over that could not be renewed."""
 POLL_AGAIN = 0.02
 """Seconds until a woken worker that found nothing polls once more."""
 MOST_LATE = 32
@@ -118,7 +122,8 @@ class Worker:
     async def run(self) -> None:
         self._listen_for_the_end()
         self.engine.starter.warm_up()  # warms up while we look for work
-        beats = [self.engine.in_background(self._beat()), self.engine.in_background(self._send_heartbeats())]
+        beats = [self._beat(), self._send_heartbeats(), *([self._watch_leases()] if is_fleet() else [])]
+        beating = [self.engine.in_background(beat) for beat in beats]
         try:
             while not self._stopping.is_set():
                 claimed = await self._claim_due()
@@ -126,7 +131,7 @@ class Worker:
                     await self._gather()
                     await self._sleep(claimed.next_at)
         finally:
-            for beat in beats:
+            for beat in beating:
                 beat.cancel()
             await self._requeue_everything()
 
@@ -159,7 +164,7 @@ class Worker:
         )
         self.engine.programs.learn(polled.program_status, polled.program_paths, polled.program_versions)
         for lease, loaded in polled.loaded.items():
-            self._begin_or_release(lease, loaded)
+            self._begin_or_release(lease, loaded, polled.asked_at)
         self._answer_requests(polled)
         self.engine.spares.review()
         for crawl_id in polled.unneeded:
@@ -257,14 +262,14 @@ class Worker:
             if page.snapshot.crawl_id == crawl_id:
                 page.proxy_died()
 
-    def _begin_or_release(self, lease: Lease, loaded: Any) -> None:
+    def _begin_or_release(self, lease: Lease, loaded: Any, claimed_at: float) -> None:
         """Begin what was claimed; where a former run of it still ends here, release it after that, to be claimed again.
 
         That is a run whose lease was lost. That of a page which was due again as it was sealed is over by now.
         """
         former = next((held for one, held in self.held.all.items() if one.pk == lease.pk), None)
         if former is None:
-            self._begin(lease, loaded)
+            self._begin(lease, loaded, claimed_at)
         else:
             former.over.add_done_callback(lambda _: self._spawn(self._release(lease)))
 
@@ -272,8 +277,10 @@ class Worker:
         await self.engine.journal.read(claim.release, lease)
         self._wake()
 
-    def _begin(self, lease: Lease, loaded: Any) -> None:
-        self.held.begin(lease, loaded).over.add_done_callback(partial(self._is_over, lease))
+    def _begin(self, lease: Lease, loaded: Any, claimed_at: float) -> None:
+        item = self.held.begin(lease, loaded)
+        item.renewed_at = claimed_at
+        item.over.add_done_callback(partial(self._is_over, lease))
 
     def _is_over(self, lease: Lease, _: object) -> None:
         page = self.held.remove(lease)
@@ -312,8 +319,21 @@ class Worker:
                     hook.stop_within(EndReason.CANCELLED, self.engine.stop_grace)
 
     async def _renew(self) -> None:
-        for lease in await self.engine.journal.read(claim.renew, list(self.held.all)):
+        leases = list(self.held.all)
+        asked_at, lost = await self.engine.journal.read(_renew, leases)
+        for lease in lost:
             self._lease_lost(lease)
+        for lease in leases:
+            if lease not in lost and lease in self.held.all:
+                self.held.all[lease].renewed_at = asked_at
+
+    async def _watch_leases(self) -> None:
+        """Let go of what another machine may take over, though nothing tells so while the database is out of reach."""
+        while True:
+            for lease, item in self.held.all.items():
+                if item.may_be_taken:
+                    self._lease_lost(lease)
+            await asyncio.sleep(WATCH_LEASES_EVERY)
 
     def _lease_lost(self, lease: Lease) -> None:
         held = self.held.all.get(lease)
@@ -338,6 +358,7 @@ class Worker:
             held = [lease.pk for lease in self.held.all]
             if await self.engine.journal.read(_reclaim_lost, self.process.pk, held):
                 self._rung.set()
+            self.engine.has_other_machines = await self.engine.journal.read(fleet.has_other_machines)
             await self._wait(self._sibling_died, RENEW_EVERY)
             await self.engine.journal.read(cleanup_today, self.retention_days)
             await self.engine.journal.read(purge_today, self.removed_retention_days)
@@ -424,6 +445,11 @@ class Worker:
 # --- on the database thread -------------------------------------------------------------------------------------
 
 
+def _renew(leases: list[Lease]) -> tuple[float, set[Lease]]:
+    """Renew leases; when that was asked for, by the clock of :func:`seconds_since_boot`, and which are lost."""
+    return seconds_since_boot(), claim.renew(leases)
+
+
 def _reclaim_lost(worker: UUID, held: Collection[UUID]) -> int:
     """What nobody works on is due again: of dead workers, of this one, and where a fleet shares the database of others.
 
@@ -434,6 +460,7 @@ def _reclaim_lost(worker: UUID, held: Collection[UUID]) -> int:
     marks = orphans.marks_of_orphans(os.getppid())
     count = reclaim.reclaim_dead_workers() + reclaim.return_unheld(worker, held)
     orphans.end_unrecorded(marks)
+    orphans.end_taken_over(marks)
     ours = Process.objects.here().running().exclude(process_type__in=_CLOSED_BY_THEIR_WORKER)
     with transaction.atomic():
         ours.close()  # a command or orchestrator that was killed: nobody of ours waited for it

@@ -5,6 +5,7 @@ import os
 from datetime import timedelta
 from uuid import UUID
 
+from django.db import connection
 from django.utils import timezone
 
 from archivebox.base_models.doorbell import notify_workers
@@ -59,6 +60,14 @@ def reclaim_elsewhere() -> int:
         for owner in owners - locked | set(elsewhere.values_list("pk", flat=True)):
             count += model.rows().expired().reclaim(owner)
     return count
+
+
+def has_other_machines() -> bool:
+    """Whether another machine has given a sign of life of late: it takes over what this one does not renew in time."""
+    if connection.vendor != "postgresql":
+        return False
+    others = Machine.objects.filter(removed_at=None, seen_at__gt=lease_clock() - SILENT)
+    return others.exclude(pk=Machine.current().pk).exists()
 
 
 def close_silent_machines() -> int:

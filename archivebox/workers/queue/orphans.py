@@ -1,6 +1,7 @@
-"""Processes of dead workers that no row names: nobody would adopt them, and nobody else would end them.
+"""Processes of dead workers that nobody would adopt, and nobody else would end.
 
-A failover of the database can lose the row of a process that runs on, such as a daemon that holds a browser's tab.
+No row names them, since a failover of the database can lose the row of a process that runs on, such as a daemon that
+holds a browser's tab. Or their row says that they have ended: another machine had taken them for lost.
 """
 
 import logging
@@ -39,17 +40,34 @@ def end_unrecorded(marks: set[str]) -> int:
     return len(unknown)
 
 
+def end_taken_over(marks: set[str]) -> int:
+    """End the hooks with these marks that run although their rows say that they have ended; returns how many.
+
+    Their worker died or was held still, and another machine has taken over its pages.
+    """
+    hooks = Process.objects.here().exited().of_type(Process.TypeChoices.HOOK).filter(pk__in=_keys(marks))
+    running = {str(hook.pk) for hook in hooks if hook.identity and hook.identity.is_alive()}
+    if running:
+        gone = end_marked(running)
+        log.warning("Ended hooks of pages taken over action=taken_over_ended hooks=%d gone=%s", len(running), gone)
+    return len(running)
+
+
 def _logged() -> set[str]:
     """Starts whose rows may not be committed yet. A log goes after its rows are: read it before them."""
     return {entry.process_id for path in DATA_FOLDER.spawn_logs.glob("*.jsonl") for entry in SpawnLog.read(path)}
 
 
 def _on_record(marks: set[str]) -> set[str]:
+    return set(map(str, Process.objects.filter(pk__in=_keys(marks)).values_list("pk", flat=True)))
+
+
+def _keys(marks: Collection[str]) -> list[UUID]:
     keys = []
     for mark in marks:
         with suppress(ValueError):  # a hook may have marked its own child with anything
             keys.append(UUID(mark))
-    return set(map(str, Process.objects.filter(pk__in=keys).values_list("pk", flat=True)))
+    return keys
 
 
 def end_marked(marks: Collection[str]) -> bool:

@@ -26,6 +26,7 @@ class SnapshotExecutor(LeasedItem):
         super().__init__(engine, lease)
         self.snapshot = loaded.snapshot
         self.is_retry = loaded.is_retry
+        self.was_elsewhere = loaded.was_elsewhere
         self.is_cancelled = False
         self.schedule = Schedule(loaded.planned, loaded.step)
         self.page = LivePage(self.schedule)

@@ -14,6 +14,7 @@ from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.hooks import learn_finite
 from archivebox.lib.machine_load import is_busy, is_short_of_memory
 from archivebox.storage.linked_outputs import own_files
+from archivebox.storage.renewed_folders import renew_folder
 from archivebox.workers.execute.hooks.process import HookProcess
 from archivebox.workers.execute.page.refused_page import RefusedPage, was_refused
 from archivebox.workers.execute.steps.schedule import Planned
@@ -45,6 +46,8 @@ class PageResults:
         self._executor, self._engine = executor, executor.engine
         self._snapshot, self._schedule, self._page = executor.snapshot, executor.schedule, executor.page
         self.refused = RefusedPage(executor, self)
+        self._renewed: set[str] = set()
+        """Plugins whose folders are this machine's own."""
 
     def write(self, item: Planned, columns: dict[str, Any]) -> None:
         """Put columns of a result on record; hooks at a seal have none."""
@@ -61,6 +64,8 @@ class PageResults:
         item.recorded = status
 
     def hook_started(self, item: Planned, run: HookProcess) -> None:
+        if self._executor.was_elsewhere:
+            self._renew_folder(run)
         if self._executor.sealing.may_have_links:
             own_files(self._snapshot.path, item.hook.plugin)
         columns: dict[str, object] = {"start_ts": timezone.now(), "process_id": run.row.process_id}
@@ -68,6 +73,14 @@ class PageResults:
             self.write(item, columns)
         else:
             self.change(item, "started", columns | {"reason": _kept_reason(item, "")})
+
+    def _renew_folder(self, run: HookProcess) -> None:
+        """Before the first of our hooks in it, where one of another machine may still write into it."""
+        plugin = run.hook.plugin
+        beside = (one for one in self._executor.steps.runs.runs_in_folder_of(run) if one is not run)
+        if plugin not in self._renewed and all(one.ended for one in beside):
+            renew_folder(self._snapshot.path, plugin)
+        self._renewed.add(plugin)
 
     def back_to_queue(self, item: Planned, reason: str) -> None:
         """Have it run again, in this worker's hands if these keep it."""

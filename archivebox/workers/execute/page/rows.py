@@ -25,6 +25,8 @@ from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.core.versions.unchanged_text import retire_unchanged
 from archivebox.hooks import Call, discover_hooks, process_hook_records, snapshot_folders
 from archivebox.lib.jsonl import JSON
+from archivebox.machine.host import Machine
+from archivebox.machine.machine_id import is_fleet
 from archivebox.machine.process import Process
 from archivebox.storage.layout import HOOK_RUNS, hook_file
 from archivebox.workers.execute.page.packed_runs import runs_in
@@ -62,6 +64,8 @@ class Loaded:
         """Marks of hooks that ended under a worker that died: what they left behind was not ended."""
         self.unrecorded: set[str] = set()
         """Marks of runs that left files here and of which there is no row: a failover has lost them."""
+        self.was_elsewhere = False
+        """Whether hooks that another machine started may run on, and write into the folder if machines share it."""
         self.planned = self._plan()
         self.step = self._first_step()
 
@@ -72,6 +76,9 @@ class Loaded:
         if runs or self.snapshot.fence > 1:  # somebody held it before
             hooks = list(self.snapshot.process_set.of_type(Process.TypeChoices.HOOK).order_by("id"))
         self.unrecorded = runs - {str(row.pk) for row in hooks}
+        here = Machine.current().pk if hooks else None
+        running_elsewhere = any(row.status == Process.StatusChoices.RUNNING and row.machine_id != here for row in hooks)
+        self.was_elsewhere = is_fleet() and (running_elsewhere or bool(self.unrecorded))
         latest = {row.archiveresult_id: row for row in hooks}
         planned = []
         for hook in discover_hooks("Snapshot"):

@@ -65,9 +65,9 @@ class HookRuns:
         if spare is not None and spare.descriptor is not None:
             run.inherit_spare(spare.descriptor)
         self._assign(item, run)
-        self._executor.results.hook_started(item, run)
         started = False
         try:
+            self._executor.results.hook_started(item, run)
             started = run.start()
         finally:
             if spare is not None:
