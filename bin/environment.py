@@ -244,7 +244,7 @@ def settle(place: Place, building: Path) -> None:
     packages = next(building.glob("lib/python3*/site-packages"))
     (packages / "archivebox-checkout.pth").write_text(f"{place.root}\n")
     for script in (building / "bin").iterdir():
-        if script.is_symlink():
+        if script.is_symlink() or not script.is_file():  # jmespath's jp.py is a script that pip compiles
             continue
         content = script.read_bytes()
         if bytes(building) in content and b"\0" not in content[:1024]:

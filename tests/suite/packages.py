@@ -45,6 +45,12 @@ NEEDS = (
     Need("tesseract-ocr-eng", file("/usr/share/tesseract-ocr", "eng.traineddata")),
     Need("ripgrep", program("rg")),
     Need("postgresql", lambda: postgres_folder() is not None),
+    # a server that speaks S3; tests/suite/swift.py runs it
+    Need("swift-proxy", program("swift-proxy-server")),
+    Need("swift-account", program("swift-account-server")),
+    Need("swift-container", program("swift-container-server")),
+    Need("swift-object", program("swift-object-server")),
+    Need("memcached", program("memcached")),
 )
 
 

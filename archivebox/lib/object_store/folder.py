@@ -42,6 +42,9 @@ class FolderStore:
         check_key(key)
         window = SourceWindow(source, 0, size)
         with window.failing_as_source(), _translated(self._folder):
+            if upload and self._is_complete(key, window):
+                self.abort_upload(key, upload)
+                return
             received = self._folder_of(upload or self._begin(key))
             try:
                 self._receive(received, key, window)
@@ -131,8 +134,6 @@ class FolderStore:
     def _receive(self, received: Path, key: str, source: SourceWindow) -> None:
         """Copy what is not there yet, and make it the object."""
         if not (received / "key").exists():
-            if self._holds(key, source):
-                return
             raise UploadMissingError(f"There is no upload {received.name!r} of {key!r}.")
         with (received / "data").open("ab+") as file:
             same = _same_bytes(file, source)
@@ -144,12 +145,15 @@ class FolderStore:
             os.fsync(file.fileno())
         self._complete(received, key)
 
-    def _holds(self, key: str, source: SourceWindow) -> bool:
-        """Whether the object has exactly the source's bytes."""
-        if self.size_of(key) != len(source):
+    def _is_complete(self, key: str, source: SourceWindow) -> bool:
+        """Whether the object is there; UploadMissingError if it has other bytes than the source."""
+        size = self.size_of(key)
+        if size is None:
             return False
         with self._opened(key) as file:
-            return _same_bytes(file, source) == len(source)
+            if size != len(source) or _same_bytes(file, source) != size:
+                raise UploadMissingError(f"{key!r} was stored from other bytes.")
+        return True
 
     def _complete(self, received: Path, key: str) -> None:
         path = self._folder / key

@@ -26,7 +26,15 @@ class ObjectChangedError(ObjectStoreError):
 
 
 class UploadMissingError(ObjectStoreError):
-    """The store knows the upload no more: it was aborted, or removed by a rule of the bucket."""
+    """The store knows the upload no more: it was completed, aborted, or removed by a rule of the bucket."""
+
+
+class RequestLimits(NamedTuple):
+    """Seconds until a connection stands and until more of an answer comes, and how often a request is made at most."""
+
+    connect: float = 5.0
+    answer: float = 30.0
+    attempts: int = 3
 
 
 class ListedObject(NamedTuple):
@@ -57,10 +65,11 @@ class ObjectStore(Protocol):
     def put_file(self, key: str, source: BinaryIO, size: int, upload: str = "") -> None:
         """Store ``size`` bytes of a seekable source, read in blocks; durable on return.
 
-        ``upload``: from ``begin_upload``; parts that an earlier call stored under it are compared with the source, and
-        only others are sent. Where that call did all and its caller did not hear of it, this one returns at once.
-        UploadMissingError if there is no such upload; its own upload is aborted if this fails. An OSError of the
-        source, or EOFError if it has fewer bytes, is passed on.
+        ``upload``: from ``begin_upload``, for a key that has no object yet. Parts that an earlier call stored under it
+        are compared with the source, and only others are sent. Where that call did all and its caller did not hear of
+        it, this one returns at once.
+        UploadMissingError if there is no such upload, or the object was stored from other bytes. Without ``upload``
+        nothing is left where this fails. An OSError of the source, or EOFError if it has fewer bytes, is passed on.
         """
         ...
 

@@ -1,5 +1,7 @@
 """Every object store keeps what the interface promises."""
 
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,8 +12,11 @@ from archivebox.lib.object_store import (
     UploadMissingError,
     is_sent_at_once,
 )
+from archivebox.lib.object_store.folder import FolderStore
 from archivebox.lib.object_store.parts import PART
+from archivebox.lib.object_store.s3 import DELETED_AT_ONCE
 from tests.integration.object_store.stores import SIZES, UnreadableFile, everything, file_of, keys, some_bytes
+from tests.suite.swift import PAGE
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -88,6 +93,19 @@ def test_what_is_deleted_is_gone_and_what_is_not_there_is_passed_over(store: Obj
     store.delete([])
 
 
+def test_more_objects_than_fit_in_one_answer_are_listed_and_deleted(store: ObjectStore) -> None:
+    many = 1_001 if isinstance(store, FolderStore) else 2 * PAGE + 1
+    assert many > DELETED_AT_ONCE
+    stored = [f"a/{number:04}" for number in range(many)]
+    with ThreadPoolExecutor(4) as threads:
+        for _ in threads.map(lambda key: store.put_bytes(key, b""), stored):
+            pass
+    store.put_bytes("b", b"")
+    assert keys(store, "a/") == stored
+    store.delete(stored)
+    assert keys(store) == ["b"]
+
+
 @pytest.mark.parametrize("key", ["", "/a", "a/", "a//b", "../a", "a/../b", "a/./b", ".uploads/x", "a\0b", "a" * 256])
 def test_a_key_that_leads_elsewhere_is_none(store: ObjectStore, key: str) -> None:
     with pytest.raises(ValueError, match="key"):
@@ -154,6 +172,20 @@ def test_parts_of_a_source_that_changed_in_between_are_sent_again(store: ObjectS
     assert everything(store, "a") == changed
 
 
+def test_little_of_a_large_object_is_in_memory(store: ObjectStore) -> None:
+    size = 2 * PART + 1_000_000
+    data = file_of(bytes(size))
+    store.size_of("a")  # what is imported and connected once
+    tracemalloc.start()
+    try:
+        store.put_file("a", data, size)
+        assert sum(map(len, store.read("a"))) == size
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < PART
+
+
 def test_completing_an_upload_twice_is_harmless(store: ObjectStore) -> None:
     data = some_bytes(PART + 10)
     upload = store.begin_upload("a")
@@ -162,6 +194,8 @@ def test_completing_an_upload_twice_is_harmless(store: ObjectStore) -> None:
     assert everything(store, "a") == data
     with pytest.raises(UploadMissingError):
         store.put_file("a", file_of(data[::-1]), len(data), upload)
+    assert everything(store, "a") == data
+    assert list(store.uploads("")) == []
 
 
 def test_an_aborted_upload_is_missing(store: ObjectStore) -> None:

@@ -1,0 +1,104 @@
+"""Runs a throw-away server that speaks S3 (OpenStack Swift) for as long as a block lasts."""
+
+import contextlib
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from urllib.parse import quote
+
+import boto3.session
+
+PYTHON = "/usr/bin/python3"
+"""The interpreter that Debian's packages of Swift are for."""
+SERVER = Path(__file__).with_name("swift_server.py")
+STOP_SECONDS = 20
+PAGE = 50
+"""Keys of one answer to a listing, where others have 1,000: a listing of more answers costs less to test."""
+USER, SECRET_KEY = "tester", "testing"
+
+
+class SwiftServer:
+    """A server on loopback, whose objects are in a folder. (This needs a file system with xattrs.)"""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._port = folder, 0
+        self._server: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, with what it had before and where it was before, and wait until it answers."""
+        command: list[str | Path | int] = [PYTHON, "-I", SERVER, self._folder, self._port, USER, SECRET_KEY, PAGE]
+        with (self._folder / "log").open("ab") as log:
+            self._server = subprocess.Popen(
+                [*_ended_with_us(), *map(str, command)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                cwd=self._folder,
+                start_new_session=True,
+            )
+        assert self._server.stdout is not None
+        line = self._server.stdout.readline()
+        if not line:
+            raise RuntimeError(f"Swift did not start:\n{(self._folder / 'log').read_text(errors='replace')}")
+        self._port = int(line)
+
+    def stop(self) -> None:
+        """End it, and every connection with it; the data stay."""
+        if self._server is not None:
+            self._server.kill()
+            self._server.wait(STOP_SECONDS)
+            for pipe in (self._server.stdin, self._server.stdout):
+                if pipe is not None:
+                    pipe.close()
+            self._server = None
+
+    @contextlib.contextmanager
+    def stalled(self) -> Iterator[None]:
+        """It takes connections, and does not answer."""
+        assert self._server is not None
+        self._server.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._server.send_signal(signal.SIGCONT)
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The credentials; and nothing asks a cloud for others."""
+        keys = {"AWS_ACCESS_KEY_ID": f"test:{USER}", "AWS_SECRET_ACCESS_KEY": SECRET_KEY}
+        return {**keys, "AWS_EC2_METADATA_DISABLED": "true"}
+
+    @property
+    def endpoint(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    def url(self, bucket: str, prefix: str = "") -> str:
+        """What ``STORAGE_URL`` may be. The bucket has to be made first."""
+        return f"s3://{bucket}/{prefix}?endpoint={quote(self.endpoint, safe='')}"
+
+
+@contextlib.contextmanager
+def swift_server() -> Iterator[SwiftServer]:
+    """Yields one that is at work, in a temporary folder, and ends it."""
+    folder = Path(tempfile.mkdtemp(prefix="archivebox-swift-"))
+    server = SwiftServer(folder)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)  # what it began to write may be ending
+
+
+def make_bucket(server: SwiftServer, name: str) -> None:
+    """With the credentials of the environment."""
+    client = boto3.session.Session().client("s3", endpoint_url=server.endpoint, region_name="us-east-1")
+    client.create_bucket(Bucket=name)
+
+
+def _ended_with_us() -> list[str]:
+    """The server ends with whoever started it, however that ends."""
+    return ["setpriv", "--pdeathsig=TERM"] if shutil.which("setpriv") else []
