@@ -1,7 +1,8 @@
 """Owns the one file that a page is in an object store: a ZIP whose members are stored, not compressed.
 
 Each member is one range of it, so that a file of a page is read without the others. The same folder gives the same
-bytes: members are sorted by name and have the time of their file in UTC, to the second, and nothing else of it.
+bytes: members are sorted by name and have the time of their file in UTC, to the second, and its mode. A link is a
+member with its target, an empty folder one without bytes.
 APPNOTE.TXT of PKWARE, 4.3 to 4.5.
 """
 
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import accumulate
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from archivebox.lib.files import walk_entries
@@ -35,7 +36,7 @@ _ZIP64_FROM = 0xFFFFFFFF
 _MANY = 0xFFFF
 _VERSION, _VERSION64 = 20, 45
 _UNIX = 3 << 8
-_ATTRIBUTES = (stat.S_IFREG | 0o644) << 16
+_FILE_MODE = stat.S_IFREG | 0o644
 _TIME_FIELD, _ZIP64_FIELD = 0x5455, 0x0001
 _HAS_MTIME = 1
 _TIMES = (-(2**31), 2**31 - 1)
@@ -51,11 +52,15 @@ class ArchiveDamagedError(Exception):
 
 
 class FolderMember(NamedTuple):
-    """A file of a page's folder: its path there with ``/``, size in bytes, and when it was written."""
+    """A file of a page's folder: its path there with ``/``, size in bytes, when it was written, and its mode and kind.
+
+    The path of an empty folder ends with ``/``.
+    """
 
     name: str
     size: int
     mtime_ns: int
+    mode: int = _FILE_MODE
 
 
 class StoredMember(NamedTuple):
@@ -66,6 +71,7 @@ class StoredMember(NamedTuple):
     mtime: int
     crc: int
     start: int
+    mode: int = _FILE_MODE
 
     @property
     def stop(self) -> int:
@@ -73,14 +79,23 @@ class StoredMember(NamedTuple):
 
 
 def member_list(folder: Path, is_left_out: Callable[[str], bool] = lambda _: False) -> list[FolderMember]:
-    """The regular files below a folder, in the order in which they are archived; no links, and nothing behind them."""
-    members = []
+    """The files, links and empty folders below a folder, in the order in which they are archived.
+
+    Nothing that a link leads to, and no sockets and pipes.
+    """
+    members, filled = [], set()
     for name, entry in walk_entries(folder):
+        filled.add(name.rpartition("/")[0])
         with suppress(FileNotFoundError):
-            if entry.is_file(follow_symlinks=False) and not is_left_out(name):
-                status = entry.stat(follow_symlinks=False)
-                members.append(FolderMember(name, status.st_size, status.st_mtime_ns))
-    return sorted(members, key=lambda each: os.fsencode(each.name))
+            status = entry.stat(follow_symlinks=False)
+            if stat.S_ISDIR(status.st_mode):
+                members.append(FolderMember(f"{name}/", 0, 0, status.st_mode))
+            elif stat.S_ISLNK(status.st_mode):
+                members.append(FolderMember(name, status.st_size, 0, status.st_mode))
+            elif stat.S_ISREG(status.st_mode) and not is_left_out(name):
+                members.append(FolderMember(name, status.st_size, status.st_mtime_ns, status.st_mode))
+    kept = (each for each in members if each.name[-1] != "/" or each.name[:-1] not in filled)
+    return sorted(kept, key=lambda each: os.fsencode(each.name))
 
 
 def open_archive(folder: Path, members: Sequence[FolderMember]) -> "PageArchive":
@@ -93,7 +108,8 @@ def open_archive(folder: Path, members: Sequence[FolderMember]) -> "PageArchive"
         for block in _blocks(folder, member):
             crc = zlib.crc32(block, crc)
         header = _local_header(member.name, member.size, _seconds(member), crc)
-        stored.append(StoredMember(member.name, member.size, _seconds(member), crc, position + len(header)))
+        start = position + len(header)
+        stored.append(StoredMember(member.name, member.size, _seconds(member), crc, start, member.mode))
         pieces += [header, member]
         position += len(header) + member.size
     return PageArchive(folder, [*pieces, _directory(stored, position)], stored)
@@ -147,6 +163,8 @@ class PageArchive(io.RawIOBase):
         piece, offset = self._pieces[number], self._position - self._starts[number]
         if isinstance(piece, bytes):
             return piece[offset : offset + most]
+        if stat.S_ISLNK(piece.mode):
+            return _target(self._folder, piece)[offset : offset + most]
         file = self._file(number, piece)
         file.seek(offset)
         data = file.read(min(most, piece.size - offset, BLOCK))
@@ -194,17 +212,32 @@ def checked(member: StoredMember, blocks: Iterable[bytes]) -> Iterator[bytes]:
 def unpack(folder: Path, members: Iterable[StoredMember], blocks: Iterable[bytes]) -> None:
     """Write all members below an empty folder, from the blocks of the archive from its start on.
 
-    ArchiveDamagedError, OSError. Nothing is made durable.
+    ArchiveDamagedError, OSError. Nothing is made durable. Links come last, so that nothing is written through one.
     """
-    reader = _BlockReader(blocks)
+    reader, links = _BlockReader(blocks), {}
     for member in sorted(members, key=lambda each: each.start):
-        path = folder / member.name
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         reader.skip_to(member.start)
-        with path.open("xb") as file:
-            for block in checked(member, reader.take(member.size)):
-                file.write(block)
-        os.utime(path, (member.mtime, member.mtime))
+        data = checked(member, reader.take(member.size))
+        if stat.S_ISLNK(member.mode):
+            links[member.name] = os.fsdecode(b"".join(data))
+        elif stat.S_ISDIR(member.mode):
+            (folder / member.name).mkdir(parents=True, exist_ok=True)
+        else:
+            _write_file(folder / member.name, member, data)
+    for name, target in sorted(links.items()):
+        if any(str(parent) in links for parent in PurePosixPath(name).parents):
+            raise ArchiveDamagedError(f"the archive has an entry behind a link: {name!r}")
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).symlink_to(target)
+
+
+def _write_file(path: Path, member: StoredMember, data: Iterable[bytes]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("xb") as file:
+        for block in data:
+            file.write(block)
+    os.utime(path, (member.mtime, member.mtime))
+    path.chmod(stat.S_IMODE(member.mode) & 0o777)
 
 
 class _BlockReader:
@@ -227,6 +260,9 @@ class _BlockReader:
 
 
 def _blocks(folder: Path, member: FolderMember) -> Iterator[bytes]:
+    if not stat.S_ISREG(member.mode):
+        yield _target(folder, member) if stat.S_ISLNK(member.mode) else b""
+        return
     left = member.size
     with _open(folder, member) as file:
         while left:
@@ -249,6 +285,17 @@ def _open(folder: Path, member: FolderMember) -> io.FileIO:
         file.close()
         raise _changed(folder, member)
     return file
+
+
+def _target(folder: Path, member: FolderMember) -> bytes:
+    """Where a link leads, if that is as long as it was."""
+    try:
+        target = os.fsencode((folder / member.name).readlink())
+    except OSError:
+        raise _changed(folder, member) from None
+    if len(target) != member.size:
+        raise _changed(folder, member)
+    return target
 
 
 def _changed(folder: Path, member: FolderMember) -> FolderChangedError:
@@ -312,7 +359,7 @@ def _central_header(member: StoredMember) -> bytes:
     version = _version(zip64)
     head = (_UNIX | version, version, flags, 0, *_dos_time(member.mtime), member.crc, shown, shown)
     lengths = (len(encoded), len(extra), 0, 0, 0)
-    return _CENTRAL.pack(b"PK\1\2", *head, *lengths, _ATTRIBUTES, min(offset, _ZIP64_FROM)) + encoded + extra
+    return _CENTRAL.pack(b"PK\1\2", *head, *lengths, member.mode << 16, min(offset, _ZIP64_FROM)) + encoded + extra
 
 
 def _directory(members: Sequence[StoredMember], start: int) -> bytes:
@@ -354,8 +401,9 @@ def _read_entries(data: bytes, count: int, directory_start: int) -> list[StoredM
         name = os.fsdecode(data[position : position + name_size])
         extra = data[position + name_size : position + name_size + extra_size]
         position += name_size + extra_size
-        member = _member_of(name, crc, fields[9], fields[16], extra)
-        if member.start < 0 or member.stop > directory_start or not _is_inside(name):
+        member = _member_of(name, crc, fields[9], fields[16], extra)._replace(mode=fields[15] >> 16)
+        is_inside = _is_inside(name.removesuffix("/") if stat.S_ISDIR(member.mode) else name)
+        if member.start < 0 or member.stop > directory_start or not is_inside:
             raise ArchiveDamagedError(f"the archive's directory has an entry that leads elsewhere: {name!r}")
         members.append(member)
     return members

@@ -37,7 +37,9 @@ def page(tmp_path: Path) -> Path:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
         os.utime(folder / name, (WRITTEN_AT, WRITTEN_AT))
+    (folder / "index.json").chmod(0o640)
     (folder / "link").symlink_to("/etc/passwd")
+    (folder / "dom" / "none").mkdir()
     return folder
 
 
@@ -80,7 +82,6 @@ def test_other_programs_read_the_archive(page: Path, tmp_path: Path) -> None:
 
 def test_the_same_files_give_the_same_bytes(page: Path, tmp_path: Path) -> None:
     shutil.copytree(page, tmp_path / "copy", symlinks=True)
-    (tmp_path / "copy" / "index.json").chmod(0o600)
     assert archived(tmp_path / "copy") == archived(page)
 
 
@@ -88,7 +89,9 @@ def test_what_is_unpacked_is_what_was_archived_and_gives_the_same_archive(page: 
     data = archived(page)
     unpack(tmp_path / "again", directory(data), (data[at : at + 1000] for at in range(0, len(data), 1000)))
     assert files_of(tmp_path / "again") == files_of(page)
-    assert not (tmp_path / "again" / "link").exists()
+    assert (tmp_path / "again" / "link").readlink() == Path("/etc/passwd")
+    assert (tmp_path / "again" / "index.json").stat().st_mode & 0o777 == 0o640
+    assert (tmp_path / "again" / "dom" / "none").is_dir()
     assert archived(tmp_path / "again") == data
 
 
@@ -101,13 +104,15 @@ def test_a_folder_without_files_is_an_archive_without_members(tmp_path: Path) ->
 def test_one_member_is_one_range(page: Path) -> None:
     data = archived(page)
     for member in directory(data):
-        assert data[member.start : member.stop] == (page / member.name).read_bytes()
+        path = page / member.name
+        expected = b"/etc/passwd" if path.is_symlink() else b"" if path.is_dir() else path.read_bytes()
+        assert data[member.start : member.stop] == expected
 
 
 def test_what_is_left_out_is_not_in_it_and_names_are_in_the_order_of_their_bytes(page: Path) -> None:
     names = [member.name for member in member_list(page, lambda name: name.startswith("warc/"))]
-    expected = [".hooks/runs.jsonl", "dom/empty", os.fsdecode(b"dom/latin-\xe4"), "dom/ä 日本.html", "index.json"]
-    assert names == expected
+    first = [".hooks/runs.jsonl", "dom/empty", os.fsdecode(b"dom/latin-\xe4"), "dom/none/", "dom/ä 日本.html"]
+    assert names == [*first, "index.json", "link"]
 
 
 def test_reading_from_any_position_gives_the_same_bytes(page: Path) -> None:
@@ -224,3 +229,15 @@ def test_little_of_a_large_file_is_in_memory(tmp_path: Path) -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 3_000_000
+
+
+def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
+    for folder, name in (("one", "a"), ("two", "a/b")):
+        path = tmp_path / folder / name
+        path.parent.mkdir(parents=True)
+        path.symlink_to("/tmp")
+    data = [archived(tmp_path / folder) for folder in ("one", "two")]
+    first, second = (directory(each)[0] for each in data)
+    moved = second._replace(start=second.start + len(data[0]))
+    with pytest.raises(ArchiveDamagedError):
+        unpack(tmp_path / "again", [first, moved], data)
