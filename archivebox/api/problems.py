@@ -20,7 +20,9 @@ from archivebox.base_models.transitions import TransitionRefusedError
 from archivebox.config.conffile import ConfError
 from archivebox.config.resolve import SettingError
 from archivebox.core.intake.request import NotForVisitorsError, RequestRefusedError, TooManyUrlsError
+from archivebox.core.page_storage.folder import STORE_UNAVAILABLE
 from archivebox.lib.jsonl import JSON
+from archivebox.lib.object_store import ObjectStoreError
 from archivebox.lib.problem_details import CONTENT_TYPE, problem
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.query import QueryError
@@ -124,6 +126,11 @@ def _no_search(_request: HttpRequest, error: SearchUnavailableError) -> HttpResp
     return answer(503, str(error))
 
 
+def _no_store(_request: HttpRequest, error: ObjectStoreError) -> HttpResponse:
+    log.warning("%s action=store_failed", error)
+    return answer(503, STORE_UNAVAILABLE)
+
+
 def _bad_setting(request: HttpRequest, error: SettingError) -> HttpResponse:
     return _misconfigured(request, error) if error.layer in _SET_UP else answer(422, str(error))
 
@@ -169,6 +176,7 @@ _HANDLERS: dict[type[Exception], Callable[..., HttpResponse]] = {
     PeopleError: _no_such_person,
     QueryError: _bad_query,
     SearchUnavailableError: _no_search,
+    ObjectStoreError: _no_store,
     RequestDataTooBig: _too_large,
     Exception: _broken,
 }

@@ -31,6 +31,7 @@ from archivebox.config.early import early_settings
 from archivebox.config.joining import join
 from archivebox.config.resolve import SettingError
 from archivebox.lib.garbage import without_collections
+from archivebox.lib.object_store import ObjectStoreError
 from archivebox.lib.openfiles import TooFewFilesError
 from archivebox.storage.layout import DataFolder
 
@@ -102,6 +103,8 @@ def carry_out(target: str, needs: Needs, given: Globals, params: Mapping[str, ob
             code = _prepare_and_run(session, target, needs, given, params)
     except (BadInputError, CollectionError, SettingError, TooFewFilesError) as problem:
         code, error = BAD_INPUT, str(problem)
+    except ObjectStoreError as problem:
+        code, error = OUR_ERROR, str(problem)
     except ConfError as problem:
         code, error = BAD_INPUT, f"{problem}. Fix it and try again."
     except StoppedError as stop:

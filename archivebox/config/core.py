@@ -44,6 +44,26 @@ _PLACES = (
     ),
     SettingSpec("DATABASE_URL", "string", "", "PostgreSQL for several machines; empty: SQLite", sensitive=True),
     SettingSpec(
+        "STORAGE_URL",
+        "string",
+        "",
+        "Where pages are stored as well: file:///folder or s3://bucket/prefix?endpoint=…&region=…; empty: nowhere else",
+    ),
+    SettingSpec(
+        "STORAGE_GRACE",
+        "integer",
+        86_400,
+        "Seconds that objects stay in STORAGE_URL after nothing needs them; longer than what a failover may lose",
+        minimum=0,
+    ),
+    SettingSpec(
+        "STORAGE_CACHE",
+        "integer",
+        20_000 * MEGABYTE,
+        "Bytes of local copies of pages that are in STORAGE_URL; those unused for longest are deleted first",
+        minimum=0,
+    ),
+    SettingSpec(
         "MACHINE_ID",
         "string",
         "",

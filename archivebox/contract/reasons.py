@@ -68,6 +68,7 @@ class Reason(StrEnum):
     DIRECT_NETWORK = "direct_network"
     PURGED = "purged"
     BEING_ADDED = "being_added"
+    STORE_UNAVAILABLE = "store_unavailable"
 
     @property
     def sentence(self) -> str:
@@ -276,6 +277,10 @@ _TEXTS: dict[Reason, _Text] = {
     Reason.PURGED: _text("It is being deleted for good.", "It cannot be restored: add its URL again."),
     Reason.BEING_ADDED: _text(
         "Its URLs are still being added.", "It starts when all are added; if the command was killed, add them again."
+    ),
+    Reason.STORE_UNAVAILABLE: _text(
+        "It is archived, and waits for the object store.",
+        "It is stored as soon as the store of STORAGE_URL answers; `archivebox doctor` says what is wrong.",
     ),
 }
 

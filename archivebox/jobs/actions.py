@@ -13,6 +13,8 @@ from archivebox.core.intake.parse_input import ParsedInput
 from archivebox.core.intake.recapture import add_versions, recapture
 from archivebox.core.intake.request import CrawlRequest, Requester, Seed
 from archivebox.core.intake.submit import accept
+from archivebox.core.page_storage.copies import drop_note
+from archivebox.core.page_storage.uploading import disown
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import Tag
 from archivebox.core.tags.assign_tags import tag, untag
@@ -155,12 +157,13 @@ class Purge(JobAction):
         for snapshot in self.among().filter(pk__in=keys).only("output_dir"):
             if snapshot.output_dir and snapshot.path.is_dir():
                 remove_page(snapshot.path)
+            drop_note(snapshot.pk)
         forget_views_of(keys)
         if DATA_FOLDER.rewritten.is_dir():  # some of it is of these pages, and all of it is made again
             remove_tree(DATA_FOLDER.rewritten)
 
     def write_rows(self, rows: SnapshotQuerySet, keys: Sequence[UUID]) -> None:
-        del keys
+        disown(keys)
         rows.delete()
 
 

@@ -1,15 +1,27 @@
-"""Owns when stored bodies that no page has are deleted: once a day on each machine, a folder at a time."""
+"""Owns when a machine looks after what it has stored: bodies that no page has, local copies, and the object store."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 
+from django.db import DatabaseError, connection
+
+from archivebox.config.page_storage import has_store, storage_settings
 from archivebox.config.settings import DATA_FOLDER
+from archivebox.core.page_storage.copies import changed_copies, evict
+from archivebox.core.page_storage.garbage import StoreGarbage, collect_unknown, collect_unused, collect_uploads
+from archivebox.core.page_storage.uploading import store_page
+from archivebox.core.snapshot import Snapshot
+from archivebox.lib.object_store import ObjectStoreError
 from archivebox.machine.host import Machine
 from archivebox.machine.periodic import DAILY, periodic_task
 from archivebox.storage.sharing_upkeep import StorageReport, collect_folder, store_folders
 
 log = logging.getLogger(__name__)
+
+COPIES_EVERY = timedelta(minutes=5)
+UNUSED_EVERY = timedelta(hours=1)
 
 
 class StorageUpkeep:
@@ -35,3 +47,49 @@ class StorageUpkeep:
             log.warning("Stored bodies were not looked through: %s action=storage_gc_failed", error)
         if report.files:
             log.info("Deleted unused bodies action=storage_gc files=%d bytes=%d", report.files, report.bytes)
+
+
+class StoreUpkeep:
+    """Local copies of each machine, and the objects that all have in common, by one of them; on a thread of its own."""
+
+    def run_if_due(self, may_go_on: Callable[[], bool] = lambda: True) -> None:
+        """What is due. A store that is away ends no worker: the next time is soon enough."""
+        if not has_store():
+            return
+        try:
+            if _is_due(f"page_copies:{Machine.current().pk}", COPIES_EVERY):
+                _look_after_copies()
+            if _is_due("store_unused", UNUSED_EVERY):
+                _collect(may_go_on, is_whole=False)
+            if _is_due("store_unknown", DAILY):
+                _collect(may_go_on, is_whole=True)
+        except (ObjectStoreError, OSError, DatabaseError) as error:
+            log.warning("The object store was not looked after: %s action=store_upkeep_failed", error)
+        finally:
+            connection.close()
+
+
+def _is_due(name: str, every: timedelta) -> bool:
+    with periodic_task(name, every) as is_due:
+        return is_due
+
+
+def _look_after_copies() -> None:
+    sealed = Snapshot.objects.filter(status=Snapshot.StatusChoices.SEALED, owner__isnull=True)
+    for snapshot in sealed.filter(pk__in=list(changed_copies())):
+        store_page(snapshot.pk, snapshot.path)
+    if freed := evict(storage_settings().cache):
+        log.info("Deleted local copies action=page_copies_evicted bytes=%d", freed)
+
+
+def _collect(may_go_on: Callable[[], bool], *, is_whole: bool) -> None:
+    report = StoreGarbage()
+    while collect_unused(report) and may_go_on():
+        continue
+    if is_whole and may_go_on():
+        collect_uploads(report)
+        collect_unknown(report)
+    log.info(
+        "Looked through the object store action=store_gc objects=%d uploads=%d unknown=%d bytes=%d",
+        report.objects, report.uploads, report.unknown, report.bytes,
+    )  # fmt: skip

@@ -4,12 +4,15 @@ It reads no cookie and sets none, knows no log-in and no form. It speaks RSGI, s
 """
 
 import asyncio
+import logging
 import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from archivebox.core.page_storage.folder import STORE_UNAVAILABLE
+from archivebox.lib.object_store import ObjectStoreError
 from archivebox.replay import addresses, capability
 from archivebox.replay.addresses import ReplayContext, is_url
 from archivebox.replay.answer import Headers, ReplayResponse
@@ -24,6 +27,8 @@ from archivebox.replay.scripts.host import label_of_host
 from archivebox.replay.scripts.listener import BodyExchange, ViewAnswer, ViewListener
 from archivebox.replay.scripts.requests import FRAMES
 from archivebox.replay.shared import is_article_picture
+
+log = logging.getLogger(__name__)
 
 _GONE = ("Not here", "There is no such file in this snapshot.")
 _EXPIRED = ("This address has expired", "Open the snapshot in ArchiveBox again to get a fresh one.")
@@ -84,6 +89,9 @@ class Listener:
             answer.error(404, *_GONE)
         except EndedError:
             answer.error(403, *_EXPIRED)
+        except ObjectStoreError as error:
+            log.warning("%s action=store_failed", error)
+            answer.error(503, "The files are not available now", STORE_UNAVAILABLE)
 
     async def _answer(self, scope: RequestScope, host: str, answer: ReplayResponse) -> None:
         token, _, path = scope.path.lstrip("/").partition("/")

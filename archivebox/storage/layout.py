@@ -203,6 +203,11 @@ class DataFolder:
     def exits(self) -> Path:
         return self.run / "exits"
 
+    @property
+    def page_copies(self) -> Path:
+        """A file for each page whose folder is a copy of an object of STORAGE_URL; made with the first one."""
+        return self.run / "page-copies"
+
     def way_out(self, crawl_id: object) -> Path:
         return self.ports_out / str(crawl_id)
 

@@ -152,8 +152,12 @@ SNAPSHOT_NAMES = {"snapshot", "_snapshot", "page", "_page", "former"}
 """What a Snapshot is called."""
 OF_PAGE_FOLDERS = {
     "cli/snapshot/body.py",
+    "core/page_storage/copies.py",
+    "core/page_storage/fetching.py",
     "core/page_storage/folder.py",
+    "core/page_storage/moving.py",
     "jobs/actions.py",
+    "jobs/storage_upkeep.py",
     "search/backend.py",
     "workers/execute/page/results.py",
     "workers/execute/page/rows.py",

@@ -18,13 +18,18 @@ from archivebox.backup.last import last_backup
 from archivebox.cli.former_settings import without_effect
 from archivebox.cli.sandbox import sandbox_problem
 from archivebox.config.collection import is_collection
+from archivebox.config.conffile import ConfError
 from archivebox.config.core import CORE_SETTINGS
+from archivebox.config.page_storage import has_store, object_store
 from archivebox.config.resolve import Resolved
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.binaries import BinaryRequest, merge
 from archivebox.contract.lint import lint
+from archivebox.contract.reasons import Reason
+from archivebox.core.models import Snapshot, StoredObject
 from archivebox.hooks import learned_as_finite, lib_dir, needed_programs, plugins
 from archivebox.hooks.plugin_digests import plugin_digests
+from archivebox.lib.object_store import ObjectStoreError
 from archivebox.machine.machine_id import is_fleet
 from archivebox.machine.models import Binary, Machine, Process
 from archivebox.machine.plugin_sets import plugins_problem, report_plugins
@@ -58,6 +63,7 @@ def all_checks(settings: Resolved, parent: Process | None, problem: str = "") ->
     if parent is not None:
         yield _backup()
         yield _hard_links()
+        yield from _object_store()
     yield from _settings(settings)
     yield from _plugins()
     if parent is not None and is_fleet():
@@ -163,6 +169,23 @@ def _hard_links() -> Check:
             "Use a disk with hard links (not SMB, FAT or exFAT), then `archivebox storage dedupe`.",
         )  # fmt: skip
     return Check("hard links", "ok", "Pages of one owner share the bodies that they have in common.")
+
+
+def _object_store() -> Iterator[Check]:
+    if not has_store():
+        return
+    try:
+        object_store().size_of("collection/doctor")
+    except (ConfError, ObjectStoreError) as error:
+        yield Check(
+            "object store", "error", f"Pages cannot be stored: {error}",
+            "Check STORAGE_URL and the credentials (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY).",
+        )  # fmt: skip
+        return
+    waiting = Snapshot.objects.unsealed().filter(reason=Reason.STORE_UNAVAILABLE).count()
+    stored = StoredObject.objects.current().count()
+    waits = f", {waiting} waiting to be stored" if waiting else ""
+    yield Check("object store", "ok", f"It answers. {stored} pages are in it{waits}.")
 
 
 def _settings(settings: Resolved) -> Iterator[Check]:

@@ -11,6 +11,7 @@ from archivebox.config.conffile import ConfError
 from archivebox.config.resolve import SettingError
 from archivebox.lib import jsonl
 from archivebox.lib.jsonl import JSON
+from archivebox.lib.object_store import ObjectStoreError
 
 VERSIONS = ("2025-06-18", "2025-03-26", "2024-11-05")
 """Versions of the protocol in which what we say is the same, the latest first."""
@@ -102,6 +103,6 @@ def _called(params: Mapping[str, JSON], tools: Mapping[str, Tool]) -> JSON:
         raise _RefusedError(NO_PARAMETERS, f"It needs {', '.join(missing)}.")
     try:
         text, failed = tool.call(arguments), False
-    except (ToolError, ConfError, SettingError) as error:
+    except (ToolError, ConfError, ObjectStoreError, SettingError) as error:
         text, failed = str(error), True
     return {"content": [{"type": "text", "text": text}], "isError": failed}

@@ -2,15 +2,34 @@
 
 import click
 
-from archivebox.cli.declare import command, global_options
+from archivebox.cli.declare import command, flag, global_options, option
 
 COMMAND = click.Group(
     "storage",
     commands=[
         command(
+            "verify",
+            "storage.body:verify",
+            "Compare the object store of STORAGE_URL with what was stored there: sizes. Status 1 if something differs.",
+            [flag("--digests", text="Read every object, and compare its SHA-256.")],
+        ),
+        command(
+            "move",
+            "storage.body:move",
+            "Store the sealed pages of this data folder that are not in STORAGE_URL. Repeat it after an interruption.",
+            [
+                option(
+                    "--to",
+                    text="Instead, copy what is in STORAGE_URL to another store, or to this data folder (`disk`).",
+                    metavar="URL|disk",
+                    default="",
+                )
+            ],
+        ),
+        command(
             "gc",
             "storage.body:collect",
-            "Delete stored bodies that no page has any more. Removed pages take along theirs by themselves.",
+            "Delete stored bodies that no page has any more, and objects that nothing has needed for STORAGE_GRACE.",
         ),
         command(
             "dedupe",
@@ -18,7 +37,7 @@ COMMAND = click.Group(
             "Store bodies that pages have copies of once again, as after an import or a copy without hard links.",
         ),
     ],
-    help="Look after what pages share on the disk.",
+    help="Look after what is stored: what pages share on the disk, and the object store.",
     params=global_options(),
     no_args_is_help=True,
 )

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 from uuid import UUID
 
+from archivebox.config.page_storage import has_store
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.evidence.signature import (
@@ -25,7 +26,8 @@ from archivebox.core.evidence.signature import (
     sign,
 )
 from archivebox.core.outputs.output_files import output_columns
-from archivebox.core.page_storage.folder import local_folder
+from archivebox.core.page_storage.folder import expect_changes, local_folder
+from archivebox.core.page_storage.uploading import store_page
 from archivebox.core.snapshot import Snapshot
 from archivebox.lib.files import fsync_tree, read_regular
 from archivebox.lib.jsonl import JSON
@@ -155,10 +157,13 @@ def sign_kept(snapshot: Snapshot) -> str:
     if not verdict.files.is_whole:
         return f"It is not as it was kept, and is not signed. {' '.join(verdict.files.problems)}"
     try:
+        expect_changes(snapshot)
         sign(folder, DATA_FOLDER.keys, snapshot.pk, snapshot.url)
         fsync_tree((folder / MANIFEST).parent)
     except KeyUnusableError as error:
         return f"It is not signed: {error}."
+    if has_store():
+        store_page(snapshot.pk, folder)
     return ""
 
 

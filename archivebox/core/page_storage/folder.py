@@ -1,10 +1,46 @@
-"""Owns where the files of a page are read: in a folder of this machine."""
+"""Owns where the files of a page are read: in a folder of this machine, fetched from the object store if need be."""
 
 from pathlib import Path
 
+from archivebox.config.page_storage import has_store
+from archivebox.core.page_storage.copies import CopyNote, note_use, read_note, write_note
+from archivebox.core.page_storage.fetching import PageObjects, fetch_copy, page_objects
+from archivebox.core.page_storage.stored_object import current_object
 from archivebox.core.snapshot import Snapshot
+
+STORE_UNAVAILABLE = "This page's files are in an object store that does not answer. Try again later."
+"""For visitors; the store's own message may name hosts."""
 
 
 def local_folder(snapshot: Snapshot) -> Path:
-    """The folder with the files of a page; it may be empty or absent, as before its capture. Blocks."""
+    """The folder with the files of a page; it may be empty or absent, as before its capture. Blocks.
+
+    With STORAGE_URL, a page that is not here, or is older than the stored one, is fetched first: ObjectStoreError.
+    """
+    if has_store() and (missing := missing_page(snapshot)) is not None:
+        fetch_copy(snapshot, missing)
     return snapshot.path
+
+
+def missing_page(snapshot: Snapshot) -> PageObjects | None:
+    """What has to be fetched before the files of a page can be read; None: they are here, or nowhere."""
+    current = current_object(snapshot.pk)
+    if current is None:
+        return None
+    note_use(snapshot.pk)  # before the look at the folder: see evict
+    note = read_note(snapshot.pk)
+    if note is not None:
+        is_here = current.key in note.keys and snapshot.path.is_dir()
+    else:  # it may be captured here, and not from a copy
+        is_here = snapshot.path.is_dir() and not _is_sealed(snapshot)
+    return None if is_here else page_objects(current)
+
+
+def expect_changes(snapshot: Snapshot) -> None:
+    """Have a folder that is to be written to stay until its page is stored again."""
+    if has_store() and (note := read_note(snapshot.pk)) is not None:
+        write_note(snapshot.pk, CopyNote(note.keys, note.size, changed=True))
+
+
+def _is_sealed(snapshot: Snapshot) -> bool:
+    return Snapshot.objects.filter(pk=snapshot.pk, status=Snapshot.StatusChoices.SEALED).exists()

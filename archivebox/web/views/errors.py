@@ -1,5 +1,7 @@
 """Owns the pages that say what went wrong."""
 
+import logging
+
 from django.core.exceptions import DisallowedHost, RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
@@ -7,8 +9,12 @@ from django.shortcuts import render
 from archivebox.accounts.roles import Action
 from archivebox.config.conffile import ConfError
 from archivebox.config.resolve import SettingError
+from archivebox.core.page_storage.folder import STORE_UNAVAILABLE
+from archivebox.lib.object_store import ObjectStoreError
 from archivebox.lib.problem_details import CONTENT_TYPE, problem
 from archivebox.web.auth.page_access import allows
+
+log = logging.getLogger(__name__)
 
 
 def _page(request: HttpRequest, status: int, title: str, sentence: str) -> HttpResponse:
@@ -54,6 +60,11 @@ def misconfigured(request: HttpRequest, error: ConfError | SettingError) -> Http
     if allows(request, Action.ADMINISTER):
         sentence = f"{error}. Fix it in ArchiveBox.conf or with `archivebox config set`, then reload this page."
     return _page(request, 503, "This archive is misconfigured", sentence)
+
+
+def store_unavailable(request: HttpRequest, error: ObjectStoreError) -> HttpResponse:
+    log.warning("%s action=store_failed", error)
+    return _page(request, 503, "The files are not available now", STORE_UNAVAILABLE)
 
 
 def broken(request: HttpRequest) -> HttpResponse:

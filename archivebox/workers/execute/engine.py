@@ -33,6 +33,8 @@ from archivebox.workers.queue.disk_space import DiskSpaceGuard
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
+TRANSFERS = 4
+"""Pages that a worker exchanges with the object store at a time."""
 ATTENDED_AFTER = 0.1
 """Seconds until a foreground hook is attended to while it runs: most have ended by then."""
 
@@ -131,6 +133,7 @@ class Engine:
         """Called when this worker may take more than before, or has to look when it may."""
         self.on_reaped: Callable[[ProcessIdentity, ExitStatus], None] = lambda _identity, _status: None
         self._files = ThreadPoolExecutor(max_workers=1, thread_name_prefix="files")
+        self._transfers = ThreadPoolExecutor(max_workers=TRANSFERS, thread_name_prefix="transfers")
         self._tasks: set[asyncio.Task[None]] = set()
         loop.set_exception_handler(self.broke)
 
@@ -156,6 +159,10 @@ class Engine:
     async def beside(self, work: Callable[..., T], *arguments: object) -> T:
         """Look through many files, on a thread of its own: only who has as many waits for that."""
         return await self.loop.run_in_executor(self._files, work, *arguments)
+
+    async def transfer(self, work: Callable[..., T], *arguments: object) -> T:
+        """Exchange files with the object store, on one of a few threads: a store may take its time."""
+        return await self.loop.run_in_executor(self._transfers, work, *arguments)
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         """Run ``work`` beside everything else. If it breaks, so does the worker: see :meth:`broke`."""
@@ -190,6 +197,7 @@ class Engine:
         await self.spares.end()
         self.outputs.unwatch_all()
         self._files.shutdown()
+        self._transfers.shutdown()
         self.starter.end_servers()
         self.exits.close()
         self.tabs.close()

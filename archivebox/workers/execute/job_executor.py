@@ -19,6 +19,7 @@ from archivebox.jobs.begin import next_to_freeze
 from archivebox.jobs.carrying_out import NextPart, begin_anew, end_lease, freeze_part, next_part, write_part
 from archivebox.jobs.job import Job
 from archivebox.jobs.kinds import actions
+from archivebox.lib.object_store import ObjectStoreError
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.query import QueryError
 from archivebox.workers.execute.engine import Engine
@@ -29,7 +30,7 @@ from archivebox.workers.queue.quarantine import quarantine
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
-PROBLEMS = (OSError, QueryError, SearchUnavailableError, SettingError)
+PROBLEMS = (OSError, ObjectStoreError, QueryError, SearchUnavailableError, SettingError)
 """What ends a job with its sentence; anything else is a fault of ours, and breaks the worker."""
 
 DISK_FULL = "The disk is full. Make space, then resume the job."

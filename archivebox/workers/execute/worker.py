@@ -18,6 +18,7 @@ from django.utils import timezone
 from archivebox.base_models.transactions import end_hanging_transactions
 from archivebox.base_models.transient import retry_transient
 from archivebox.base_models.work import RENEW_EVERY
+from archivebox.config.page_storage import has_store
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
 from archivebox.core.crawl_control.process_retention import cleanup_today
@@ -25,7 +26,7 @@ from archivebox.core.intake.batches import remove_abandoned
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.jobs.measuring import measure_when_idle
 from archivebox.jobs.purging import purge_today
-from archivebox.jobs.storage_upkeep import StorageUpkeep
+from archivebox.jobs.storage_upkeep import StorageUpkeep, StoreUpkeep
 from archivebox.jobs.upload_cleanup import remove_unneeded_uploads
 from archivebox.lib import processes
 from archivebox.lib.boot_clock import seconds_since_boot
@@ -115,6 +116,7 @@ class Worker:
         self._stopping = asyncio.Event()
         self._sibling_died = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._store_upkeep: asyncio.Task[None] | None = None
         self._doorbell = self._watch_doorbell()
 
     # --- the loop ---------------------------------------------------------------------------------------------
@@ -347,7 +349,7 @@ class Worker:
 
         At once when the orchestrator says that a worker has died.
         """
-        upkeep = StorageUpkeep()
+        upkeep, store_upkeep = StorageUpkeep(), StoreUpkeep()
         while True:
             self._sibling_died.clear()
             self.engine.reap_orphans()
@@ -366,8 +368,15 @@ class Worker:
             await self.engine.journal.read(remove_unneeded_uploads)
             await self.engine.journal.read(upkeep.begin_if_due)
             await self.engine.loop.run_in_executor(None, upkeep.look_through_next)
+            self._look_after_store(store_upkeep)
             if self.measures_replay:
                 await self.engine.journal.read(measure_when_idle)
+
+    def _look_after_store(self, upkeep: StoreUpkeep) -> None:
+        """Beside everything else, one look at a time: a store may be slow."""
+        if has_store() and (self._store_upkeep is None or self._store_upkeep.done()):
+            work = partial(upkeep.run_if_due, lambda: not self.engine.stopping)
+            self._store_upkeep = self.engine.in_background(self.engine.transfer(work))
 
     async def _send_heartbeats(self) -> None:
         """A sign of life to the orchestrator; it waits for no database: a stalled disk is no hung worker."""

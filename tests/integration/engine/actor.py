@@ -27,7 +27,7 @@ from archivebox.core.intake import schedules  # noqa: E402
 from archivebox.core.intake.add_urls import create_crawl  # noqa: E402
 from archivebox.core.intake.request import CrawlRequest, Requester, Seed  # noqa: E402
 from archivebox.core.intake.submit import submit  # noqa: E402
-from archivebox.core.models import ArchiveResult, Snapshot, Tag, UnchangedCheck  # noqa: E402
+from archivebox.core.models import ArchiveResult, Snapshot, StoredObject, Tag, UnchangedCheck  # noqa: E402
 from archivebox.crawls import control  # noqa: E402
 from archivebox.crawls.models import Crawl, CrawlRun, CrawlSchedule, Refused  # noqa: E402
 from archivebox.crawls.schedule import Template  # noqa: E402
@@ -45,6 +45,7 @@ MODELS: dict[str, type[models.Model]] = {
         ArchiveResult,
         UnchangedCheck,
         Snapshot,
+        StoredObject,
         Tag,
         Crawl,
         CrawlRun,

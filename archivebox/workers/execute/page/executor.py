@@ -1,8 +1,11 @@
 """A Snapshot in the hands of its worker, from step 0 to its seal."""
 
+import asyncio
 from dataclasses import replace
 
 from archivebox.contract.records import EndReason
+from archivebox.core.page_storage.fetching import PageObjects
+from archivebox.core.page_storage.folder import expect_changes
 from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.machine.process import Process
 from archivebox.workers.execute.capacity.slots import LATE_AFTER
@@ -14,6 +17,7 @@ from archivebox.workers.execute.page.results import PageResults
 from archivebox.workers.execute.page.rows import Loaded, end_lease
 from archivebox.workers.execute.page.rules import PageRules
 from archivebox.workers.execute.page.sealing import Phase, Sealing
+from archivebox.workers.execute.page.storing import InterruptedStoringError, PageStoring
 from archivebox.workers.execute.steps.executor import StepExecutor
 from archivebox.workers.execute.steps.schedule import Planned, Schedule, WaitingFor
 from archivebox.workers.queue.lease import Lease
@@ -38,7 +42,9 @@ class SnapshotExecutor(LeasedItem):
         call = replace(loaded.call, proxy=engine.proxies.proxy_of(self.snapshot.crawl_id))
         rules = PageRules(self, call.settings)
         self.steps = StepExecutor(self, call, self.schedule, rules, self.results, tabs=self.tabs)
-        self.sealing = Sealing(self.steps, self.snapshot)
+        self.storing = PageStoring(engine, self.snapshot, lease)
+        self.sealing = Sealing(self.steps, self.snapshot, self.storing)
+        self._fetching: asyncio.Task[None] | None = None
         for row, item in loaded.running:
             self._resume(row, item)
         self.steps.runs.end_leftovers(loaded.leftovers)
@@ -47,6 +53,21 @@ class SnapshotExecutor(LeasedItem):
         self.page.mark_lost_if_incomplete()
         if loaded.unrecorded and loaded.running:
             self.page.mark_lost()  # runs of which nothing is known may have used the tab, or navigated it
+        if loaded.missing is not None:
+            self._fetching = engine.in_background(self._fetch(loaded.missing))
+
+    async def _fetch(self, missing: PageObjects) -> None:
+        """Have the files of a page that was sealed elsewhere here, before anything is made from them."""
+        try:
+            await self.storing.fetch(missing)
+            await self.engine.transfer(expect_changes, self.snapshot)
+        except OSError as error:
+            self.steps.fail(error)
+        except InterruptedStoringError:
+            return
+        self._fetching = None
+        if not self.ending:
+            self.advance()
 
     def _resume(self, row: Process, item: Planned) -> None:
         """Go on with a hook that an earlier worker started, or judge it by what it left."""
@@ -62,7 +83,7 @@ class SnapshotExecutor(LeasedItem):
 
         What an earlier worker left is judged first; then a page of which only a part is left is opened anew.
         """
-        if self.steps.runs.unjudged:
+        if self._fetching is not None or self.steps.runs.unjudged:
             return
         if self._is_unjudged:
             self._is_unjudged = False
@@ -91,7 +112,7 @@ class SnapshotExecutor(LeasedItem):
     @property
     def counts_as_in_flight(self) -> bool:
         """Whether it takes a place in flight: not late, nor while it only waits for programs, downloads or the disk."""
-        if self.sealing.phase in {Phase.FINISHING, Phase.SEALING} or self.waits_for_programs:
+        if self.sealing.phase in {Phase.FINISHING, Phase.SEALING} or self.waits_for_programs or self._fetching:
             return False
         return not self.is_retry and self.engine.loop.time() < self.late_at
 
@@ -124,6 +145,9 @@ class SnapshotExecutor(LeasedItem):
 
     async def handle_request(self, event: str) -> None:
         """Give it back (``release``), pause or cancel it: its trees end first, then its rows change."""
+        if self._fetching is not None:
+            self.storing.interrupt()
+            await asyncio.wait([self._fetching])
         if await self.sealing.finish():
             return
         self.is_cancelled = event == "cancel"
@@ -134,5 +158,6 @@ class SnapshotExecutor(LeasedItem):
 
     async def abandon(self) -> None:
         """What was running runs again, with whoever takes its end from the row of its process."""
+        self.storing.interrupt()
         await self.steps.end_everything(EndReason.LOST, 0.0)
         self.finish()

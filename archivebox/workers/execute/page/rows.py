@@ -15,11 +15,15 @@ from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.transitions import TransitionRefusedError
+from archivebox.config.page_storage import has_store
 from archivebox.contract.hooknames import LAST_STEP
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import Record
 from archivebox.core.archiveresult import FIRST_BACK_OFF, ArchiveResult, earliest_retry
 from archivebox.core.intake.add_urls import add_found_urls
+from archivebox.core.page_storage.fetching import PageObjects
+from archivebox.core.page_storage.folder import expect_changes, missing_page
+from archivebox.core.page_storage.uploading import PageUpload, adopt
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.core.versions.unchanged_text import retire_unchanged
@@ -54,8 +58,10 @@ class Known(NamedTuple):
 class Loaded:
     """What a worker reads when it takes a Snapshot: its row, plan, settings, and hooks still running."""
 
-    def __init__(self, snapshot: Snapshot, *, is_retry: bool) -> None:
+    def __init__(self, snapshot: Snapshot, *, is_retry: bool, missing: PageObjects | None = None) -> None:
         self.snapshot = snapshot
+        self.missing = missing
+        """What has to be fetched from the object store first."""
         self.is_retry = is_retry
         self.call = call_of(snapshot)
         self.running: list[tuple[Process, Planned]] = []
@@ -158,6 +164,9 @@ def load(snapshot_id: UUID, owner: UUID) -> Loaded | None:
     if snapshot.attempts and quarantine(Lease(Snapshot, snapshot_id, owner, snapshot.fence)):
         return None
     is_retry = snapshot.status == Snapshot.StatusChoices.SEALED
+    missing = missing_page(snapshot) if has_store() else None
+    if missing is None:
+        expect_changes(snapshot)
     with write_transaction():
         if is_retry:
             snapshot.transition("reopen")
@@ -165,7 +174,7 @@ def load(snapshot_id: UUID, owner: UUID) -> Loaded | None:
             snapshot.transition("start")
         if snapshot.finishing:  # a worker died with it: what it has to do again may need the browser
             Snapshot.objects.filter(pk=snapshot_id, owner=owner).update(finishing=False)
-    loaded = Loaded(snapshot, is_retry=is_retry)
+    loaded = Loaded(snapshot, is_retry=is_retry, missing=missing)
     if loaded.unrecorded:  # what still runs of them would write into the files of the next runs
         end_unrecorded(loaded.unrecorded)
     return loaded
@@ -211,10 +220,13 @@ def ingest_records(snapshot_id: UUID, process_id: UUID, records: Sequence[Record
     process_hook_records(others, overrides)
 
 
-def seal(snapshot: Snapshot, reason: str = "", former: Snapshot | None = None) -> bool:
+def seal(
+    snapshot: Snapshot, reason: str = "", former: Snapshot | None = None, stored: PageUpload | None = None
+) -> bool:
     """The transaction that ends a Snapshot: its status, its next retry, and a tick of its Crawl. False: not ours.
 
     ``reason``: what keeps its files from being whole. ``former``: the version that says the same, which stays instead.
+    ``stored``: the objects that have its files. BodyGoneError.
     """
     with only_while_ours(snapshot), write_transaction():
         Snapshot.objects.filter(pk=snapshot.pk).hold()  # from who asks for a retry at this moment
@@ -229,6 +241,8 @@ def seal(snapshot: Snapshot, reason: str = "", former: Snapshot | None = None) -
             "reason": reason,
             "size": sum(size for (size,) in _sizes(snapshot.pk)),
         }
+        if stored is not None:
+            adopt(stored)
         snapshot.transition("seal", **fields, current_step=LAST_STEP, attempts=0)
         if _programs_left(snapshot.pk):
             Process.lose_programs(snapshot_id=snapshot.pk)

@@ -9,11 +9,13 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from archivebox.config.page_storage import has_store
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.evidence.signature import MANIFEST, KeyUnusableError, is_unsigned, sign
 from archivebox.core.outputs.output_files import output_columns
 from archivebox.core.page_storage.folder import local_folder
+from archivebox.core.page_storage.uploading import BodyGoneError, note_adopted
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.versions.unchanged_text import linkable_plugins, says_the_same, version_before
 from archivebox.hooks import discover_hooks, outputs_of
@@ -28,6 +30,7 @@ from archivebox.workers.execute.page.durability import make_durable
 from archivebox.workers.execute.page.packed_runs import pack, sizes_on_record
 from archivebox.workers.execute.page.refused_page import was_refused
 from archivebox.workers.execute.page.rows import seal
+from archivebox.workers.execute.page.storing import InterruptedStoringError, PageStoring
 from archivebox.workers.execute.steps.executor import StepExecutor
 from archivebox.workers.execute.steps.schedule import Planned
 from archivebox.workers.queue.quarantine import folder_unusable, is_of_folder
@@ -59,18 +62,20 @@ _WINDING_DOWN = frozenset({Phase.STEPS, Phase.STOPPING, Phase.CLOSING_PAGE, Phas
 class Sealing:
     """The phases of one Snapshot after its last step; ``advance`` is called after each event and never waits."""
 
-    def __init__(self, steps: StepExecutor, snapshot: Snapshot) -> None:
+    def __init__(self, steps: StepExecutor, snapshot: Snapshot, storing: PageStoring) -> None:
         self.phase = Phase.STEPS
         self.final_changed = False
         """Whether a result that others may be made from became final in this worker's hands."""
         self._steps, self._engine = steps, steps.engine
         self._schedule = steps.schedule
         self._snapshot = snapshot
+        self._storing = storing
         self._outdated: set[Planned] = set()
         """What is derived and ran, or still runs, on results that have become others."""
         self._end_hooks: list[Planned] = []
         self._task: asyncio.Task[None] | None = None
         self._linking: asyncio.Task[None] | None = None
+        self._is_interrupted = False
         self._linked: set[str] = set()
         """Plugins of which files are now those of the version before."""
 
@@ -103,13 +108,16 @@ class Sealing:
             self._needs_no_browser(Phase.FINISHING)
 
     async def finish(self) -> bool:
-        """Wait for the seal, if it has begun; False if it has not."""
+        """Wait for the seal, if it has begun; False if it has not, or waits for the object store."""
         if self._linking is not None:
             await self._linking
         if self._task is None:
             return False
+        # A store that is away keeps nobody waiting: the page is given back, and stored later.
+        interrupting = self._engine.loop.call_later(self._engine.stop_grace, self._storing.interrupt)
         await self._task
-        return True
+        interrupting.cancel()
+        return not self._is_interrupted
 
     def _stop(self, *, session: bool) -> bool:
         """Whether background hooks of this kind run that do not end by themselves; they are told to."""
@@ -220,6 +228,8 @@ class Sealing:
             await self._keep_and_seal()
         except OSError as error:
             self._steps.fail(error)
+        except InterruptedStoringError:
+            self._is_interrupted = True
 
     async def _keep_and_seal(self) -> None:
         folder = self._steps.call.object_dir
@@ -233,10 +243,24 @@ class Sealing:
         await self._correct_files(folder, signed_in=Path(MANIFEST).parent.name if waits else "")
         is_kept = reason or self._keep_unchanged is not False or self._snapshot.sealed_at is not None
         former = None if is_kept else await self._unchanged_since(folder)
-        is_sealed = await self._engine.journal.read(seal, self._snapshot, reason, former)
+        is_sealed = await self._store_and_seal(folder, reason, former)
         if former is not None and is_sealed:
             await self._engine.loop.run_in_executor(None, clear_away, self._snapshot)
         self._steps.leased.finish()
+
+    async def _store_and_seal(self, folder: Path, reason: str, former: Snapshot | None) -> bool:
+        """With STORAGE_URL its files are stored first, but for those of a version that is not kept."""
+        read, stored = self._engine.journal.read, None
+        while True:
+            if has_store() and former is None:
+                stored = await self._storing.store(folder)
+            try:
+                is_sealed = await read(seal, self._snapshot, reason, former, stored)
+            except BodyGoneError:
+                continue
+            if is_sealed and stored is not None:
+                await self._engine.transfer(note_adopted, stored)
+            return is_sealed
 
     async def _correct_files(self, folder: Path, signed_in: str) -> None:
         """Tell of files that changed since their hook ended: what spoke of the live page, or was packed, or signed."""

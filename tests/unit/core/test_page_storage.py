@@ -1,0 +1,234 @@
+"""Pages in an object store: stored, fetched, replaced, evicted, deleted and moved."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from archivebox.config.page_storage import forget_store, store_at
+from archivebox.core.models import Snapshot, StoredObject
+from archivebox.core.page_storage import copies
+from archivebox.core.page_storage.checking import check_store
+from archivebox.core.page_storage.copies import evict, note_path
+from archivebox.core.page_storage.folder import expect_changes, local_folder
+from archivebox.core.page_storage.garbage import StoreGarbage, collect_unknown, collect_unused, collect_uploads
+from archivebox.core.page_storage.moving import MoveReport, copy_objects, fetch_all, store_all
+from archivebox.core.page_storage.uploading import begin_upload, disown, read_contents, store_page
+from archivebox.lib.object_store import ObjectStoreError, StoreRefusedError
+from archivebox.storage.layout import DataFolder
+from tests import factories
+from tests.status_triggers import arrange
+
+pytestmark = pytest.mark.django_db(transaction=True)
+BODY = f"shared-{'ab' * 32}.warc.gz"
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def store(collection: DataFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder store, of which nothing unused stays longer than a moment."""
+    assert collection.root.is_dir()
+    folder = tmp_path / "store"
+    folder.mkdir()
+    monkeypatch.setenv("STORAGE_URL", folder.as_uri())
+    monkeypatch.setenv("STORAGE_GRACE", "0")
+    forget_store()
+    yield folder
+    monkeypatch.undo()
+    forget_store()
+
+
+def sealed(url: str = "https://example.com/", words: str = "one") -> Snapshot:
+    """A page with a text, a link, an empty folder, and a body that pages of its owner share."""
+    page = factories.snapshot(url)
+    arrange(Snapshot.objects.filter(pk=page.pk), status="sealed")
+    (page.path / "text").mkdir(parents=True)
+    (page.path / "text" / "words.txt").write_text(words)
+    (page.path / "text" / "words.txt").chmod(0o640)
+    (page.path / "text" / "link").symlink_to("words.txt")
+    (page.path / "empty").mkdir()
+    (page.path / "warc").mkdir()
+    body = page.path.parents[3] / ".shared" / "ab" / f"{'ab' * 32}.warc.gz"
+    body.parent.mkdir(parents=True, exist_ok=True)
+    if not body.exists():
+        body.write_bytes(b"a body")
+    os.link(body, page.path / "warc" / BODY)
+    return page
+
+
+def stored(url: str = "https://example.com/", words: str = "one") -> Snapshot:
+    page = sealed(url, words)
+    store_page(page.pk, page.path)
+    return page
+
+
+def objects(store: Path) -> list[str]:
+    """The keys of pages and bodies."""
+    found = [*store.glob("pages/**/*.*"), *store.glob("shared/**/*.*")]
+    return sorted(path.relative_to(store).as_posix() for path in found if path.is_file())
+
+
+def keys() -> list[str]:
+    return sorted(StoredObject.objects.exclude(key__startswith="collection/").values_list("key", flat=True))
+
+
+def collect() -> StoreGarbage:
+    report = StoreGarbage()
+    for _ in range(2):  # bodies are unused once their pages are gone
+        time.sleep(0.002)  # no grace is over before the clock has ticked
+        collect_unused(report)
+    collect_uploads(report)
+    return report
+
+
+def test_a_page_that_is_not_here_is_fetched(store: Path) -> None:
+    first, second = stored(), stored("https://example.com/2")
+    assert objects(store) == keys()
+    assert len(keys()) == 3, "two pages, and the body that they share"
+    for page in (first, second):
+        shutil.rmtree(page.path)
+    shutil.rmtree(first.path.parents[3] / ".shared")
+
+    folder = local_folder(first)
+    assert (folder / "text" / "words.txt").read_text() == "one"
+    assert (folder / "text" / "words.txt").stat().st_mode & 0o777 == 0o640
+    assert (folder / "text" / "link").readlink() == Path("words.txt")
+    assert (folder / "empty").is_dir()
+    assert (folder / "warc" / BODY).samefile(local_folder(second) / "warc" / BODY)
+
+
+def test_without_a_store_nothing_is_asked(
+    collection: DataFolder, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    page = sealed()
+    with django_assert_num_queries(0):
+        assert local_folder(page) == page.path
+        expect_changes(page)
+    assert not collection.page_copies.exists()
+
+
+def test_a_copy_that_is_older_than_its_page_is_replaced(store: Path) -> None:
+    page = stored()
+    note = note_path(page.pk).read_bytes()
+    (page.path / "text" / "words.txt").write_text("two")
+    store_page(page.pk, page.path)
+    (page.path / "text" / "words.txt").write_text("one")
+    note_path(page.pk).write_bytes(note)  # as on a machine that has the former one
+    assert (local_folder(page) / "text" / "words.txt").read_text() == "two"
+    assert StoredObject.objects.filter(snapshot=page.pk, unused_at=None).count() == 1
+    collect()
+    assert objects(store) == keys()
+    assert len(keys()) == 2
+
+
+@pytest.mark.parametrize("away", [True, False])
+def test_a_fetch_that_fails_leaves_nothing(store: Path, *, away: bool) -> None:
+    page = stored()
+    shutil.rmtree(page.path)
+    (key,) = StoredObject.objects.filter(snapshot=page.pk).values_list("key", flat=True)
+    if away:
+        store.rename(store.with_name("aside"))
+    else:
+        (store / key).write_bytes((store / key).read_bytes().replace(b"one", b"two"))
+    with pytest.raises(ObjectStoreError):
+        local_folder(page)
+    assert not page.path.exists()
+
+
+def test_the_longest_unused_copies_are_deleted(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    del store
+    monkeypatch.setattr(copies, "IN_USE", 0.5)
+    pages = [stored(f"https://example.com/{number}") for number in range(4)]
+    unstored = sealed("https://example.com/unstored")
+    expect_changes(pages[0])
+    for page in pages[1:]:
+        os.utime(note_path(page.pk), (0, time.time() - 100 + page.pk.int % 2))
+    os.utime(note_path(pages[2].pk), (0, 0))
+    size = copies.read_note(pages[1].pk).size  # type: ignore[union-attr]  # it has one
+    assert evict(2 * size) == size
+    assert [page.path.is_dir() for page in pages] == [True, True, False, True]
+    evict(0)
+    assert [page.path.is_dir() for page in [*pages, unstored]] == [True, False, False, False, True]
+    assert (local_folder(pages[2]) / "text" / "words.txt").read_text() == "one"
+    os.utime(note_path(pages[2].pk))
+    evict(0)
+    assert pages[2].path.is_dir(), "used a moment ago"
+
+
+def test_objects_of_deleted_pages_go_and_bodies_that_others_have_stay(store: Path) -> None:
+    first, second = stored(), stored("https://example.com/2")
+    disown([first.pk])
+    collect()
+    assert [key.split("/")[1] for key in objects(store) if key.startswith("pages/")] == [str(second.pk)]
+    assert objects(store) == keys()
+    assert any(key.startswith("shared/") for key in keys())
+    disown([second.pk])
+    collect()
+    assert objects(store) == keys() == []
+
+
+def test_uploads_that_nobody_continues_are_deleted(store: Path) -> None:
+    page = sealed()
+    begin_upload(page.pk, read_contents(page.path))
+    assert (len(keys()), objects(store)) == (2, [])
+    assert collect().uploads == 2
+    assert keys() == []
+
+
+def test_objects_without_a_row_are_deleted_where_the_store_is_ours(store: Path) -> None:
+    stored()
+    before = objects(store)
+    (store / "pages" / "other").mkdir()
+    (store / "pages" / "other" / "1.zip").write_bytes(b"")
+    long_ago = (timezone.now() - DAY).timestamp()
+    os.utime(store / "pages" / "other" / "1.zip", (long_ago, long_ago))
+    (store / "collection" / "other").write_bytes(b"")
+    with pytest.raises(StoreRefusedError, match="another collection"):
+        collect_unknown(StoreGarbage())
+    (store / "collection" / "other").unlink()
+    report = StoreGarbage()
+    collect_unknown(report)
+    assert (report.unknown, objects(store)) == (1, before)
+
+
+def test_pages_move_into_the_store_to_another_one_and_back(store: Path, tmp_path: Path) -> None:
+    pages = [sealed(f"https://example.com/{number}") for number in range(3)]
+    report = MoveReport()
+    store_all(report)
+    assert (report.copied, report.known, report.failed) == (3, 0, [])
+    again = MoveReport()
+    store_all(again)
+    assert (again.copied, again.known) == (0, 3)
+
+    other = tmp_path / "other"
+    other.mkdir()
+    for copied, known in ((4, 0), (0, 4)):
+        report = MoveReport()
+        copy_objects(store_at(other.as_uri()), report)
+        assert (report.copied, report.known) == (copied, known)
+    assert objects(other) == objects(store)
+
+    shutil.rmtree(pages[0].path)
+    report = MoveReport()
+    fetch_all(report)
+    assert (report.copied, report.known) == (1, 2)
+
+
+def test_what_is_damaged_in_the_store_is_found(store: Path) -> None:
+    page, other = stored(), stored("https://example.com/2")
+    assert (check_store(digests=True).same, check_store(digests=False).same) == (3, 3)
+    (key,) = StoredObject.objects.filter(snapshot=page.pk).values_list("key", flat=True)
+    (store / key).write_bytes((store / key).read_bytes().replace(b"one", b"two"))
+    assert check_store(digests=False).problems == []
+    assert check_store(digests=True).problems == [f"{key} (page {page.pk}): changed"]
+    (key,) = StoredObject.objects.filter(snapshot=other.pk).values_list("key", flat=True)
+    (store / key).unlink()
+    assert check_store(digests=False).problems == [f"{key} (page {other.pk}): missing"]
