@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +12,7 @@ import pytest
 
 from tests.databases import database_of
 from tests.empty import make_empty
+from tests.forked import CommandLine, run_command
 
 CHECKOUT = Path(__file__).parents[3]
 
@@ -47,20 +46,17 @@ def environment(folder: Path) -> dict[str, str]:
     return {**ours, "PYTHONPATH": str(CHECKOUT), **database_of(folder / "data")}
 
 
-def typist(folder: Path) -> Type:
-    """Runs ``archivebox …`` in a folder; ``stdin`` is text or bytes, none is an empty one."""
+def typist(folder: Path, *, may_be_forked: bool = True) -> Type:
+    """Runs ``archivebox …`` in a folder; ``stdin`` is text or bytes, none is an empty one.
+
+    Forked from a process that has ArchiveBox in memory, unless it is the start of the command that is tested.
+    """
 
     def type_(*words: str, stdin: str | bytes = b"", cwd: Path | None = None, **env: str) -> Typed:
-        done = subprocess.run(
-            [sys.executable, "-m", "archivebox", *words],
-            cwd=cwd or folder,
-            env={**environment(folder), **env},
-            input=stdin.encode() if isinstance(stdin, str) else stdin,
-            capture_output=True,
-            timeout=120,
-            check=False,
-        )
-        return Typed(done.returncode, done.stdout.decode(), done.stderr.decode())
+        command = CommandLine(words, {**environment(folder), **env}, cwd or folder, may_be_forked)
+        given = stdin.encode() if isinstance(stdin, str) else stdin
+        done = run_command(command, given, timeout=120)
+        return Typed(done.code, done.out.decode(), done.err.decode())
 
     return type_
 

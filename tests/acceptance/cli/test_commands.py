@@ -15,6 +15,7 @@ import pytest
 
 from archivebox.contract import reasons
 from tests.acceptance.cli.conftest import Type, environment, typist
+from tests.empty import make_empty
 
 GOOD = "https://example.com/page"
 
@@ -23,7 +24,8 @@ GOOD = "https://example.com/page"
 def untouched(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with an empty collection, for commands that change nothing."""
     folder = tmp_path_factory.mktemp("untouched")
-    assert typist(folder)("init").code == 0
+    make_empty(folder / "data")
+    assert typist(folder)("status").code == 0
     return folder
 
 
@@ -31,6 +33,7 @@ def untouched(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def one_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a collection that has a page, for commands that leave it as it is."""
     folder = tmp_path_factory.mktemp("one-page")
+    make_empty(folder / "data")
     assert typist(folder)("add", "--bg", GOOD).code == 0
     return folder
 
@@ -57,13 +60,16 @@ def test_without_a_collection_a_command_says_so_and_makes_none(cli: Type, tmp_pa
         ["status"], ["list"], ["search", "example"], ["crawl", "list", "--open"], ["process", "list"],
         ["process", "list", "--failed", "--type", "cli"], ["process", "tree"], ["machine", "list"], ["binary", "list"],
         ["config", "list", "--all"], ["config", "explain", "TIMEOUT"], ["config", "get", "TIMEOUT", "save_wget"],
+        ["archiveresult", "list"], ["job", "list"], ["persona", "list"], ["schedule", "list"], ["snapshot", "list"],
+        ["tag", "list"], ["token", "list"], ["webhook", "list"], ["storage", "gc"],
         ["plugin", "list"], ["plugin", "show", "wget"], ["plugin", "lint"], ["install", "--dry-run"], ["doctor"],
         ["version", "--verbose"], ["update", "--bg", "--all"], ["init"],
         ["manage", "cleanup_processes", "--older-than=30d"],
     ],
 )  # fmt: skip
 def test_every_command_speaks_json_lines_in_a_pipe(one_page: Path, words: list[str]) -> None:
-    done = typist(one_page)(*words)
+    """Each in a Python of its own: it imports what it needs."""
+    done = typist(one_page, may_be_forked=False)(*words)
     assert done.code == 0, done.err
     assert all(isinstance(record["type"], str) for record in done.records)
 
@@ -440,6 +446,7 @@ def test_a_webhook_is_made_tried_and_removed_and_its_secret_shown_once(cli: Type
     assert cli("webhook", "list").records == []
 
 
+@pytest.mark.usefixtures("collection")
 def test_root_is_told_once_that_chromium_has_no_sandbox(cli: Type) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         done = cli("server", f"127.0.0.1:{taken.getsockname()[1]}")

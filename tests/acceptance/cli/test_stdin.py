@@ -18,6 +18,7 @@ import pytest
 from tests import status_triggers
 from tests.acceptance.cli.conftest import Typed, environment, typist
 from tests.empty import make_empty
+from tests.forked import CommandLine, run_command
 
 pytestmark = pytest.mark.once
 
@@ -106,18 +107,15 @@ def run(home: Path, tmp_path: Path) -> Run:
         database.execute(f"DELETE FROM {status_triggers.PAUSE}")
 
     def run_(kind: Kind, data: bytes, *words: str) -> Typed:
-        command = [sys.executable, "-m", "archivebox", *words]
+        env = {**environment(home), "PLUGINS": "tiny"}
+        if kind.give is None:
+            command = ["/bin/sh", "-c", 'exec "$@" <&-', "sh", sys.executable, "-m", "archivebox", *words]
+            started = subprocess.run(command, cwd=home, env=env, capture_output=True, timeout=120, check=False)
+            return Typed(started.returncode, started.stdout.decode(), started.stderr.decode())
         with ExitStack() as stack:
-            done = subprocess.run(
-                command if kind.give else ["/bin/sh", "-c", 'exec "$@" <&-', "sh", *command],
-                cwd=home,
-                env={**environment(home), "PLUGINS": "tiny"},
-                stdin=kind.give(stack, data, tmp_path) if kind.give else None,
-                capture_output=True,
-                timeout=120,
-                check=False,
-            )
-        return Typed(done.returncode, done.stdout.decode(), done.stderr.decode())
+            given = kind.give(stack, data, tmp_path)
+            done = run_command(CommandLine(words, env, home), given, timeout=120)
+        return Typed(done.code, done.out.decode(), done.err.decode())
 
     return run_
 

@@ -1,6 +1,6 @@
-"""Owns starting actor and watcher: forked from a process that has the libraries in memory, as both load all of Django.
+"""Owns starting actor and watcher: forked from the fork server of tests, which has Django and the models in memory.
 
-Where the platform is to be an able one alone; elsewhere, and for the portable path, each is started cold.
+Where the platform is an able one; elsewhere, for the portable path and other lengths of leases, each is started anew.
 """
 
 from __future__ import annotations
@@ -11,25 +11,22 @@ import sys
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
-from multiprocessing import get_context, set_forkserver_preload
+from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-LIBRARIES = (
-    "django.contrib.auth.hashers", "django.core.management", "django.db.backends.sqlite3.base", "django.db.models",
-    "django.forms", "django.http", "django.template.backends.django", "django.urls", "psycopg", "pydantic",
-    "statemachine", "archivebox.contract.discovery", "archivebox.lib.egress", "archivebox.lib.processes",
-)  # fmt: skip
-"""What reads neither the data folder nor its settings when it is imported."""
+from tests.forked import LOADED, fork_server
+
+READ_WHEN_IMPORTED = frozenset({"ARCHIVEBOX_LEASE_SECONDS", "ARCHIVEBOX_PORTABLE"})
+"""Variables that modules of actor and watcher read while they are imported."""
 
 
 class Tool:
     """A module of this folder at work in a process of its own; the methods are those of ``subprocess.Popen``."""
 
     def __init__(self, name: str, env: Mapping[str, str], *given: object, log: Path | None = None) -> None:
-        is_cold = sys.platform != "linux" or "ARCHIVEBOX_PORTABLE" in env
-        context = get_context("spawn") if is_cold else get_context("forkserver")
-        set_forkserver_preload([*LIBRARIES])
+        is_cold = sys.platform != "linux" or not READ_WHEN_IMPORTED.isdisjoint(env)
+        context = get_context("spawn") if is_cold else fork_server()
         work = (f"{__package__}.{name}", dict(env), log, *given)
         self._process: BaseProcess = context.Process(target=_work, args=work, daemon=True)  # ends with the tests
         self._process.start()
@@ -64,6 +61,8 @@ def _work(module: str, env: dict[str, str], log: Path | None, *given: object) ->
     os.environ.update(env)
     spec = find_spec(module)
     sys.argv[:] = [str(spec and spec.origin)]
+    if LOADED in sys.modules:
+        sys.modules[LOADED].use(Path(env["DATA_DIR"]))
     if log is not None:
         with log.open("ab") as out:
             os.dup2(out.fileno(), 1)
