@@ -1,4 +1,4 @@
-"""Owns the empty collection that others begin with: migrated once a test process, because that takes 2 s of CPU.
+"""Owns the empty collection that others begin with: migrated once a test process, because that takes 1 s of CPU.
 
 Its database rejects every change of a status that no table allows, as that of tests in this process does.
 """
