@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from archivebox.lib.files import locked
 
@@ -50,6 +53,19 @@ def end(process: subprocess.Popen[str]) -> str:
     return out
 
 
+@pytest.fixture(scope="module")
+def first_used(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("first")
+    end(start(folder))
+    return folder
+
+
+@pytest.fixture
+def used(first_used: Path, tmp_path: Path) -> Path:
+    """A collection that was used once."""
+    return Path(shutil.copytree(first_used, tmp_path / "data"))
+
+
 def test_eight_first_uses_at_once(tmp_path: Path) -> None:
     """Nobody finds the database locked; one machine, one system user, everything that was accepted is there."""
     answers = [json.loads(end(process)) for process in [start(tmp_path / "data") for _ in range(8)]]
@@ -66,49 +82,47 @@ def test_eight_first_uses_at_once(tmp_path: Path) -> None:
         assert database.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
 
 
-def test_a_ready_collection_is_not_looked_at_again(tmp_path: Path) -> None:
-    end(start(tmp_path))
-    stamps = list((tmp_path / "run").glob("schema*"))
+def test_a_ready_collection_is_not_looked_at_again(used: Path) -> None:
+    stamps = list((used / "run").glob("schema*"))
     assert stamps
     before = [stamp.stat().st_mtime_ns for stamp in stamps]
-    end(start(tmp_path))
+    end(start(used))
     assert [stamp.stat().st_mtime_ns for stamp in stamps] == before
     for stamp in stamps:
         stamp.write_text("of an older version\n")
-    end(start(tmp_path))
+    end(start(used))
     assert all(stamp.read_text() != "of an older version\n" for stamp in stamps)
 
 
-def test_no_schema_is_changed_under_an_orchestrator_of_another_version(tmp_path: Path) -> None:
-    end(start(tmp_path))
-    (stamp,) = (tmp_path / "run").glob("schema*")
+def test_no_schema_is_changed_under_an_orchestrator_of_another_version(used: Path) -> None:
+    (stamp,) = (used / "run").glob("schema*")
     ours = stamp.read_text()
     stamp.write_text("of an older version\n")
-    lock = tmp_path / "run" / "orchestrator.lock"
+    lock = used / "run" / "orchestrator.lock"
     lock.write_text("of an older version\n")
     with locked(lock):
-        refused = start(tmp_path)
+        refused = start(used)
         out, _ = refused.communicate(timeout=60)
         assert refused.returncode == 2
         assert "Another version of ArchiveBox is at work" in out
         assert stamp.read_text() == "of an older version\n"
         lock.write_text(ours)
-        end(start(tmp_path))
+        end(start(used))
         assert stamp.read_text() == ours
     stamp.unlink()
     lock.write_text("of an older version\n")
-    end(start(tmp_path))
+    end(start(used))
     assert stamp.read_text() == ours
 
 
-def test_an_orchestrator_says_which_schema_it_works_with(tmp_path: Path) -> None:
+def test_an_orchestrator_says_which_schema_it_works_with(used: Path) -> None:
     body = OPEN + (
         "from archivebox.workers.supervise.orchestrator import acquire_lock\n"
         "assert acquire_lock(wait=False) is not None\n"
     )
-    end(start(tmp_path, body))
-    (stamp,) = (tmp_path / "run").glob("schema*")
-    assert (tmp_path / "run" / "orchestrator.lock").read_text() == stamp.read_text()
+    end(start(used, body))
+    (stamp,) = (used / "run").glob("schema*")
+    assert (used / "run" / "orchestrator.lock").read_text() == stamp.read_text()
 
 
 def test_no_collection_gets_a_sentence(tmp_path: Path) -> None:
@@ -121,7 +135,7 @@ def test_no_collection_gets_a_sentence(tmp_path: Path) -> None:
     assert not folder.exists()
 
 
-def test_the_parent_is_named_or_found_among_the_ancestors(tmp_path: Path) -> None:
+def test_the_parent_is_named_or_found_among_the_ancestors(used: Path) -> None:
     """A child that is told who started it, and one that has to walk up to the first process with a row."""
     parent_body = OPEN + (
         "import subprocess\n"
@@ -132,29 +146,28 @@ def test_the_parent_is_named_or_found_among_the_ancestors(tmp_path: Path) -> Non
         "    print(subprocess.run(command, env=env, check=True, capture_output=True, text=True).stdout.strip())\n"
         "mine.finish(3, 'said at the end')\n"
     )
-    first, walked, named = end(start(tmp_path, parent_body)).splitlines()
+    first, walked, named = end(start(used, parent_body)).splitlines()
     answer = json.loads(first)
     assert walked.split() == [answer["process"], "-c", "binary"]
     assert named.split()[0] == answer["crawl"]
-    with sqlite3.connect(tmp_path / "index.sqlite3") as database:
+    with sqlite3.connect(used / "index.sqlite3") as database:
         query = "SELECT status, exit_code, end_reason, stderr FROM machine_process WHERE stderr != ''"
         assert database.execute(query).fetchall() == [("exited", 3, "exited", "said at the end")]
 
 
-def test_a_power_cut_while_urls_are_accepted_leaves_all_or_what_is_removed(tmp_path: Path) -> None:
+def test_a_power_cut_while_urls_are_accepted_leaves_all_or_what_is_removed(used: Path) -> None:
     """Killed in the middle of accepting ten thousand URLs: the crawl is whole, or marked as being added."""
-    end(start(tmp_path))
     body = OPEN.replace("range(20)", "range(10_000)").replace("crawl = ", "print('now', flush=True)\ncrawl = ")
-    process = start(tmp_path, body)
+    process = start(used, body)
     assert process.stdout is not None
     assert process.stdout.readline() == "now\n"
-    journal = tmp_path / "index.sqlite3-wal"
+    journal = used / "index.sqlite3-wal"
     while not journal.exists() or journal.stat().st_size < 1_000_000:
         if process.poll() is not None:
             break
     process.kill()
     process.communicate()
-    with sqlite3.connect(tmp_path / "index.sqlite3") as database:
+    with sqlite3.connect(used / "index.sqlite3") as database:
         counts = dict(database.execute("SELECT crawl_id, count(*) FROM core_snapshot GROUP BY crawl_id"))
         being_added = database.execute("SELECT id FROM crawls_crawl WHERE reason = 'being_added' AND status = 'paused'")
         for (crawl_id,) in being_added.fetchall():
