@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.contrib.contenttypes.management import create_contenttypes
 from django.db import connection
+from django.db.models.signals import post_migrate
 from pytest_django import DjangoDbBlocker
 
 from archivebox import hooks
@@ -27,6 +29,8 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
             cursor.execute("PRAGMA journal_mode=WAL")
     with django_db_blocker.unblock():
         status_triggers.install()
+    post_migrate.disconnect(create_contenttypes)  # tests/engines leaves what these two have made
+    post_migrate.disconnect(dispatch_uid="django.contrib.auth.management.create_permissions")
 
 
 @pytest.fixture

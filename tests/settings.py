@@ -33,8 +33,11 @@ PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",  # of imported accounts
 ]
 
-if not os.environ.get("DATABASE_URL"):
+if os.environ.get("DATABASE_URL"):
+    DATABASES["default"]["ENGINE"] = "tests.engines.postgresql"
+else:
     # A file, not memory: threads and other processes open it too.
+    DATABASES["default"]["ENGINE"] = "tests.engines.sqlite3"
     DATABASES["default"]["TEST"] = {"NAME": str(DATA_FOLDER.database)}
 
 # Programs that tests start choose their own folder and settings.
