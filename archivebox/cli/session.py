@@ -30,6 +30,7 @@ from archivebox.config.conffile import ConfError
 from archivebox.config.early import early_settings
 from archivebox.config.joining import join
 from archivebox.config.resolve import SettingError
+from archivebox.config.shared_secrets import SharedSecretError
 from archivebox.lib.garbage import without_collections
 from archivebox.lib.object_store import ObjectStoreError
 from archivebox.lib.openfiles import TooFewFilesError
@@ -85,6 +86,7 @@ class Session:
         if self.process is not None:
             return
         open_collection(create=create)
+        _refresh_settings()
         logs.set_up(early_settings(self.folder).get_text("LOG_LEVEL"), self.folder.logs / "cli.log")
         self.process = _process_model().current()
 
@@ -101,7 +103,7 @@ def carry_out(target: str, needs: Needs, given: Globals, params: Mapping[str, ob
     try:
         with _signals():
             code = _prepare_and_run(session, target, needs, given, params)
-    except (BadInputError, CollectionError, SettingError, TooFewFilesError) as problem:
+    except (BadInputError, CollectionError, SettingError, SharedSecretError, TooFewFilesError) as problem:
         code, error = BAD_INPUT, str(problem)
     except ObjectStoreError as problem:
         code, error = OUR_ERROR, str(problem)
@@ -152,6 +154,11 @@ def _process_model() -> "type[Process]":
     """Models can be imported only after Django is set up for the data folder, which options decide."""
     model: type[Process] = importlib.import_module("archivebox.machine.process").Process
     return model
+
+
+def _refresh_settings() -> None:
+    """What other machines have changed since."""
+    importlib.import_module("archivebox.machine.fleet_setting").refresh_fleet_settings()
 
 
 def _end(session: Session, code: int, error: str) -> int:

@@ -38,13 +38,18 @@ def write_conf(path: Path, changes: Mapping[str, str | None]) -> None:
 
     ValueError for what the file cannot hold, and then nothing is written. Two writers take turns.
     """
-    for key, value in changes.items():
-        _check(key, value)
+    check_settings_text(changes)
     with locked(path.parent):
         lines = _lines(path)
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o600  # it may hold secrets
         changed = _changed(lines, _parse(path, lines), {key.upper(): value for key, value in changes.items()})
         atomic_write(path.resolve(), "".join(f"{line}\n" for line in changed), mode, durable=True)
+
+
+def check_settings_text(changes: Mapping[str, str | None]) -> None:
+    """ValueError for names and values that the file cannot hold."""
+    for key, value in changes.items():
+        _check(key, value)
 
 
 def _lines(path: Path) -> list[str]:

@@ -1,15 +1,22 @@
-"""Owns the settings that are wanted before a database is open: the environment's, else those of ArchiveBox.conf."""
+"""Owns the settings that are wanted before a database is open: those of the environment, ArchiveBox.conf, the fleet."""
 
 import os
 
 from archivebox.config.conffile import read_conf
+from archivebox.config.fleet_copy import read_fleet_copy
 from archivebox.config.resolve import Layer, Resolved, SettingsResolver
 from archivebox.storage.layout import DataFolder
 
 
 def early_layers(folder: DataFolder) -> list[Layer]:
-    """What file and environment say; what rows and crawls say comes later. ConfError for a file that is none."""
-    return [Layer("file", read_conf(folder.conf)), Layer("environment", dict(os.environ))]
+    """What file and environment say, and what all machines share; what other rows say comes later.
+
+    ConfError for a file that is none.
+    """
+    file = read_conf(folder.conf)
+    layers = [Layer("file", file), Layer("environment", dict(os.environ))]
+    url = os.environ.get("DATABASE_URL") or file.get("DATABASE_URL")
+    return [Layer("fleet", read_fleet_copy(folder, url)), *layers] if url else layers
 
 
 def early_settings(folder: DataFolder) -> Resolved:

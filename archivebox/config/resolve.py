@@ -12,13 +12,17 @@ from archivebox.contract.reasons import Reason
 from archivebox.contract.schema import SettingSpec, check_value, prefix, to_env
 from archivebox.lib.jsonl import JSON
 
-LAYERS = ("file", "machine", "environment", "user", "persona", "crawl", "snapshot")
-"""The layers above the two of defaults, lowest first; ``file`` is the data folder's ``ArchiveBox.conf``."""
+LAYERS = ("fleet", "file", "machine", "environment", "user", "persona", "crawl", "snapshot")
+"""The layers above the two of defaults, lowest first.
+
+``fleet``: what all machines share that share a database; ``file``: the data folder's ``ArchiveBox.conf``.
+"""
 
 DEFAULT_TIMEOUT = 60
 """Seconds, where a plugin has taken away its own default."""
 
 _PLACES = {
+    "fleet": "the settings of all machines",
     "file": "ArchiveBox.conf",
     "machine": "this machine's own settings",
     "environment": "the environment",
@@ -31,7 +35,7 @@ class SettingError(ValueError):
     """A setting whose value is not allowed; the message names it, where it was set, and what is allowed."""
 
     def __init__(self, layer: str, key: str, problem: str) -> None:
-        remedy = f"; `archivebox config unset {key}` removes it" if layer == "machine" else ""
+        remedy = f"; `archivebox config unset {key}` removes it" if layer in {"fleet", "machine"} else ""
         super().__init__(f"{problem} (set as {key} in {_PLACES.get(layer, f'the {layer}')}{remedy})")
         self.layer = layer
         self.key = key

@@ -57,14 +57,14 @@ def share_secrets(folder: DataFolder, cursor: SqlCursor) -> None:
 def _read(cursor: SqlCursor) -> dict[str, str]:
     cursor.execute(f"SELECT name, content, is_encrypted FROM {_TABLE}")  # noqa: S608 - a constant
     rows = [_Row(*row) for row in cursor.fetchall()]
-    return {row.name: _decrypt(row) if row.is_encrypted else row.content for row in rows}
+    return {row.name: decrypt(row.name, row.content) if row.is_encrypted else row.content for row in rows}
 
 
 def _insert(cursor: SqlCursor, contents: Mapping[str, str]) -> None:
     query = f"INSERT INTO {_TABLE} (name, content, is_encrypted) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"  # noqa: S608 - a constant
     for name, content in contents.items():
-        is_encrypted = bool(_passphrase()) and not name.startswith(_PUBLIC_KEY)
-        cursor.execute(query, [name, _encrypt(content) if is_encrypted else content, is_encrypted])
+        is_encrypted = may_encrypt() and not name.startswith(_PUBLIC_KEY)
+        cursor.execute(query, [name, encrypt(content) if is_encrypted else content, is_encrypted])
 
 
 def _write_copies(folder: DataFolder, contents: Mapping[str, str]) -> None:
@@ -112,12 +112,19 @@ def _fernet() -> Any:
     return Fernet(base64.urlsafe_b64encode(key))
 
 
-def _encrypt(content: str) -> str:
+def may_encrypt() -> bool:
+    """Whether there is a key to encrypt with, which is not in the database."""
+    return bool(_passphrase())
+
+
+def encrypt(content: str) -> str:
+    """For a row of the database; to be asked for where there is a key."""
     encrypted: bytes = _fernet().encrypt(content.encode())
     return encrypted.decode()
 
 
-def _decrypt(row: _Row) -> str:
+def decrypt(name: str, content: str) -> str:
+    """What was encrypted as ``name``. SharedSecretError without the key."""
     from cryptography.fernet import InvalidToken  # as above
 
     if not _passphrase():
@@ -126,10 +133,10 @@ def _decrypt(row: _Row) -> str:
             "machine as on the others."
         )
     try:
-        decrypted: bytes = _fernet().decrypt(row.content)
+        decrypted: bytes = _fernet().decrypt(content)
     except InvalidToken:
         raise SharedSecretError(
-            f"The {row.name} of this collection was encrypted with another SECRET_KEY. Set the one of the machines "
+            f"The {name} of this collection was encrypted with another SECRET_KEY. Set the one of the machines "
             "that work; docs/fleet.md says how to replace it."
         ) from None
     return decrypted.decode()

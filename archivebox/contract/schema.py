@@ -21,6 +21,7 @@ _LOCAL_NAME = re.compile(
     r"|^MACHINE_ID$",
     re.ASCII,
 )
+_MACHINE_NAME = re.compile(r"(?:^|_)(?:BINARY|DIR|FILE|ADDR)$|^DATABASE_URL$|^MACHINE_ID$", re.ASCII)
 _SENSITIVE_NAME = re.compile(r"(PASSWORD|SECRET|TOKEN|API_KEY|PRIVATE_KEY|CREDENTIALS?|COOKIES)$", re.ASCII)
 
 
@@ -60,6 +61,11 @@ class SettingSpec:
         return self.type != "boolean" and bool(_LOCAL_NAME.search(self.name))
 
     @property
+    def of_machine(self) -> bool:
+        """Whether it is each machine's own: a place or an address there, or what leads to the database."""
+        return is_of_machine(self.name)
+
+    @property
     def sentence(self) -> str:
         """Its description with a full stop, which some plugins' have and others' have not."""
         return self.description if self.description.endswith(".") else f"{self.description}."
@@ -91,6 +97,11 @@ _WORDS = {
     "array": "a list, as JSON or separated by commas",
     "object": "a JSON object",
 }
+
+
+def is_of_machine(name: str) -> bool:
+    """As :attr:`SettingSpec.of_machine`, of a setting of this name."""
+    return bool(_MACHINE_NAME.search(name))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from archivebox.config.conffile import read_conf
 from archivebox.config.core import CORE_SETTINGS
+from archivebox.config.database import database_url
+from archivebox.config.fleet_copy import read_fleet_copy
 from archivebox.config.personas import Persona
 from archivebox.config.resolve import Layer, Resolved, resolve, settings_of
 from archivebox.config.settings import DATA_FOLDER
@@ -24,6 +26,7 @@ from archivebox.contract.presentation import OutputPattern
 from archivebox.contract.schema import SettingSpec, prefix
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.host import Machine
+from archivebox.machine.machine_id import is_fleet
 
 log = logging.getLogger(__name__)
 
@@ -139,14 +142,16 @@ def base_layers() -> list[Layer]:
     what begins from now on.
     """
     _notice_changes()
-    version = _version_of(DATA_FOLDER.conf)
-    return list(_base_layers(version, json.dumps(Machine.current().config, sort_keys=True)))
+    version, shared = _version_of(DATA_FOLDER.conf), _version_of(DATA_FOLDER.fleet_settings) if is_fleet() else None
+    return list(_base_layers(version, shared, json.dumps(Machine.current().config, sort_keys=True)))
 
 
 @lru_cache(maxsize=1)
-def _base_layers(_version: tuple[int, int], machine_config: str) -> tuple[Layer, ...]:
+def _base_layers(_version: tuple[int, int], shared: tuple[int, int] | None, machine_config: str) -> tuple[Layer, ...]:
     """The same objects each time: a worker asks for them at every poll and every Snapshot."""
+    fleet = [] if shared is None else [Layer("fleet", read_fleet_copy(DATA_FOLDER, database_url(DATA_FOLDER)))]
     return (
+        *fleet,
         Layer("file", read_conf(DATA_FOLDER.conf)),
         Layer("machine", json.loads(machine_config)),
         Layer("environment", dict(os.environ)),

@@ -12,14 +12,13 @@ from archivebox.accounts.people import make
 from archivebox.accounts.roles import OPENED_BY, Role
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.users import SYSTEM
-from archivebox.config.conffile import read_conf, write_conf
-from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.schema import SettingSpec, check_value, to_env
 from archivebox.core.intake import schedules
 from archivebox.core.intake.parse_input import parse_strictly
 from archivebox.core.intake.request import CrawlRequest, Requester
 from archivebox.crawls.schedule import CrawlSchedule
 from archivebox.hooks import known_settings
+from archivebox.hooks.stored_settings import stored_settings, write_settings
 from archivebox.imports.belongings import Belongings, ImportedSchedule, ImportedUser
 from archivebox.imports.page import NotImported
 from archivebox.imports.text import clean
@@ -92,14 +91,14 @@ def _import_schedule(found: ImportedSchedule, by: User) -> None:
 
 
 def _import_setting(name: str, text: str) -> None:
-    """Into ArchiveBox.conf; what is set there stays."""
+    """Where `archivebox config set` writes; what is set there stays."""
     spec = known_settings().get(name)
     if spec is None:
         raise _NotTakenError("No setting here corresponds to it.")
-    value, here = _checked(spec, text), read_conf(DATA_FOLDER.conf)
+    value, here = _checked(spec, text), stored_settings()
     known = [here[one] for one in (spec.name, *spec.aliases) if one in here]
     if not known:
-        write_conf(DATA_FOLDER.conf, {spec.name: value})
+        write_settings({spec.name: value})
     elif known[-1] != value:
         raise _NotTakenError(f"{spec.name} is set here.")
 

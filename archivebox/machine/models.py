@@ -1,10 +1,20 @@
 """Shop window of the models of machines: each is made in a file of its own."""
 
 from archivebox.machine.binary import Binary
+from archivebox.machine.fleet_setting import FleetSetting
 from archivebox.machine.fleet_throttle import AttemptCount
 from archivebox.machine.host import Machine, NetworkInterface
 from archivebox.machine.periodic import PeriodicTask
 from archivebox.machine.process import Process
 from archivebox.machine.shared_secret import SharedSecret
 
-__all__ = ["AttemptCount", "Binary", "Machine", "NetworkInterface", "PeriodicTask", "Process", "SharedSecret"]
+__all__ = [
+    "AttemptCount",
+    "Binary",
+    "FleetSetting",
+    "Machine",
+    "NetworkInterface",
+    "PeriodicTask",
+    "Process",
+    "SharedSecret",
+]

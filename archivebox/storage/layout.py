@@ -135,6 +135,11 @@ class DataFolder:
         return self.run / "machine-id"
 
     @property
+    def fleet_settings(self) -> Path:
+        """A copy of the settings that all machines share, where they share a database."""
+        return self.run / "fleet-settings.json"
+
+    @property
     def finite_hooks(self) -> Path:
         """SHA-256 and name of each background hook that was at work when it was told to stop, one a line."""
         return self.run / "finite-hooks"

@@ -12,7 +12,6 @@ from archivebox.api.problems import ProblemError
 from archivebox.api.routes.snapshots import Word
 from archivebox.api.shapes.archive import Taken
 from archivebox.base_models.transactions import write_transaction
-from archivebox.config.conffile import write_conf
 from archivebox.config.personas import Persona, personas_in
 from archivebox.config.resolve import Resolved
 from archivebox.config.settings import DATA_FOLDER
@@ -20,6 +19,7 @@ from archivebox.contract import reasons
 from archivebox.contract.discovery import Plugin
 from archivebox.contract.schema import SettingSpec, check_value, to_env
 from archivebox.hooks import base_layers, known_settings, plugins, resolve_settings
+from archivebox.hooks.stored_settings import write_settings
 from archivebox.lib.suggestions import did_you_mean
 
 router = Router(tags=["setup"])
@@ -61,7 +61,7 @@ class SettingOut(Schema):
 
     name: str
     value: Any
-    source: Annotated[str, Field(description="Which place says so: default, file, machine, environment")]
+    source: Annotated[str, Field(description="Which place says so: default, fleet, file, machine, environment")]
     description: str
     type: str
     default: Any
@@ -123,7 +123,7 @@ class WantedSettings(Schema):
 
 
 class SettingsPatch(Taken):
-    """What is to be set in ArchiveBox.conf; null takes a setting out."""
+    """What is to be set, in ArchiveBox.conf or for all machines; null takes a setting out."""
 
     changes: Annotated[dict[str, Any], Field(min_length=1, max_length=100)]
 
@@ -167,7 +167,7 @@ def get_setting(request: HttpRequest, name: str) -> SettingOut:
 
 @router.patch("/settings", response=SettingList, auth=Bearer(Action.ADMINISTER))
 def change_settings(request: HttpRequest, wanted: SettingsPatch) -> SettingList:
-    """Change ArchiveBox.conf: all of it or nothing. What leads to a program is set from a terminal alone."""
+    """Change ArchiveBox.conf, or what all machines share: all or nothing. A program is set from a terminal alone."""
     specs = {name: _spec(name) for name in wanted.changes}
     values: dict[str, str | None] = {}
     for name, value in wanted.changes.items():
@@ -176,7 +176,7 @@ def change_settings(request: HttpRequest, wanted: SettingsPatch) -> SettingList:
     try:
         with write_transaction():
             write_down(request, "settings.changed", names=[*sorted(spec.name for spec in specs.values())])
-            write_conf(DATA_FOLDER.conf, values)
+            write_settings(values)
     except ValueError as error:
         raise ProblemError(422, f"{error}.") from None
     resolved = resolve_settings(base_layers())

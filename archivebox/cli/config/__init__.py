@@ -8,6 +8,7 @@ PLACES = (
     option("--snapshot", text="Of this page.", metavar="ID", default=""),
     option("--persona", text="Of this persona.", metavar="NAME", default=""),
 )
+MACHINE = option("--machine", text="Of this machine alone.", metavar="ID|here", default="")
 COMMAND = group(
     "config",
     "Settings: what they are, where they come from, and changing them.",
@@ -22,14 +23,20 @@ COMMAND = group(
         command(
             "set",
             "config.body:set_",
-            "Write settings to ArchiveBox.conf. NAME alone asks for its value: that is the way for secrets.",
-            [words("pairs", "NAME=VALUE|NAME...", required=True)],
+            "Set settings, for all machines of a database. NAME alone asks for its value: that is the way for secrets.",
+            [words("pairs", "NAME=VALUE|NAME...", required=True), MACHINE],
         ),
         command(
             "unset",
             "config.body:unset",
-            "Take settings out of ArchiveBox.conf and of this machine, where hooks write them.",
-            [words("names", "NAME...", required=True), *PLACES],
+            "Take settings out of what all machines share, of ArchiveBox.conf, and of this machine.",
+            [words("names", "NAME...", required=True), MACHINE, *PLACES],
+        ),
+        command(
+            "share",
+            "config.body:share",
+            "Move settings from ArchiveBox.conf of this machine to what all machines share.",
+            [words("names", "[NAME]...")],
         ),
         command(
             "explain",

@@ -1,4 +1,4 @@
-"""Owns `archivebox config`: settings, where they come from, and changing those of the data folder's file."""
+"""Owns `archivebox config`: settings, where they come from, and changing them."""
 
 import getpass
 import os
@@ -6,15 +6,17 @@ import sys
 from collections.abc import Iterable, Mapping
 
 from archivebox.cli import settings
-from archivebox.cli.config.places import place_of, remove_of_machine
+from archivebox.cli.config.places import find_machine, place_of, remove_of_machine, set_of_machine
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.output import Column
 from archivebox.cli.session import Session
-from archivebox.config.conffile import read_conf, write_conf
+from archivebox.config.conffile import read_conf
 from archivebox.config.resolve import Resolved, SettingError
-from archivebox.contract.schema import SettingSpec, check_value, to_env
+from archivebox.contract.schema import SettingSpec, check_value, is_of_machine, to_env
 from archivebox.hooks import known_settings, resolve_settings
+from archivebox.hooks.stored_settings import stored_settings, write_settings
 from archivebox.lib.jsonl import JSON
+from archivebox.machine.machine_id import is_fleet
 
 HIDDEN = "***"
 COLUMNS = (
@@ -42,16 +44,18 @@ def get(session: Session, *, names: tuple[str, ...]) -> int:
     return 0
 
 
-def set_(session: Session, *, pairs: tuple[str, ...]) -> int:
-    """All or nothing. What a hook has set of the same names for this machine would go before it, and is removed."""
-    changes: dict[str, str] = {}
-    for pair in pairs:
-        spec, value = settings.parse_pair(pair) if "=" in pair else _asked(pair)
-        changes[spec.name] = to_env(value)
-    _write_file(session, changes)
-    gone = remove_of_machine(_names_of(changes))
-    places = [str(session.folder.conf)]
-    _tell(session, "Set", sorted(changes), places)
+def set_(session: Session, *, pairs: tuple[str, ...], machine: str = "") -> int:
+    """All or nothing. What is set of the same names for this machine would go before it, and is removed."""
+    values = [settings.parse_pair(pair) if "=" in pair else _asked(pair) for pair in pairs]
+    names = sorted({spec.name for spec, _ in values})
+    if machine:
+        of = find_machine(machine)
+        set_of_machine(of, values)
+        _tell(session, "Set", names, [f"machine {of}"])
+        return 0
+    places = _write({spec.name: to_env(value) for spec, value in values})
+    gone = remove_of_machine(_names_of(names))
+    _tell(session, "Set", names, places)
     if gone:
         session.out.say(f"This machine had its own values of {', '.join(gone)}: they are removed.")
     return 0
@@ -72,17 +76,30 @@ def _asked(name: str) -> tuple[SettingSpec, JSON]:
         raise BadInputError(f"{error}.") from None
 
 
-def unset(session: Session, *, names: tuple[str, ...], crawl: str, snapshot: str, persona: str) -> int:
-    """In the file and for this machine, or in the place that is named."""
+def unset(
+    session: Session,
+    *,
+    names: tuple[str, ...],
+    machine: str = "",
+    crawl: str = "",
+    snapshot: str = "",
+    persona: str = "",
+) -> int:
+    """Where they are stored and for this machine, or in the place that is named."""
     wanted = _names_of(names)
     place = place_of(session, crawl=crawl, snapshot=snapshot, persona=persona)
+    if place is not None and machine:
+        raise BadInputError("Give one of --machine, --crawl, --snapshot and --persona.")
     if place is not None:
         gone, places = place.remove(wanted), [place.label]
+    elif machine:
+        of = find_machine(machine)
+        gone, places = remove_of_machine(wanted, of), [f"machine {of}"]
     else:
-        gone = [name for name in wanted if name in read_conf(session.folder.conf)]
-        _write_file(session, dict.fromkeys(wanted))
-        of_machine = remove_of_machine(wanted)
-        gone, places = [*gone, *of_machine], [str(session.folder.conf), *(["this machine"] if of_machine else [])]
+        stored = stored_settings()
+        gone, places = [name for name in wanted if name in stored], _write(dict.fromkeys(wanted))
+        if of_machine := remove_of_machine(wanted):
+            gone, places = [*gone, *of_machine], [*places, "this machine"]
     _tell(session, "Unset", sorted(wanted), places)
     if not gone:
         session.out.say("Nothing was set there.")
@@ -95,9 +112,24 @@ def _names_of(names: Iterable[str]) -> list[str]:
     return [name for spec in specs for name in (spec.name, *spec.aliases)]
 
 
-def _write_file(session: Session, changes: Mapping[str, str | None]) -> None:
+def share(session: Session, *, names: tuple[str, ...]) -> int:
+    """Those that are named, or all that other machines may have, too."""
+    if not is_fleet():
+        raise BadInputError("With SQLite there is one machine, whose settings stay in ArchiveBox.conf.")
+    here = read_conf(session.folder.conf)
+    wanted = _names_of(names) if names else [name for name in here if name in known_settings()]
+    shared = {settings.spec_of(name).name: here[name] for name in wanted if name in here and not is_of_machine(name)}
+    if not shared:
+        session.out.say("ArchiveBox.conf has nothing that other machines could share.")
+        return 0
+    places = _write({**dict.fromkeys(_names_of(shared)), **shared})
+    _tell(session, "Set", sorted(shared), places)
+    return 0
+
+
+def _write(changes: Mapping[str, str | None]) -> list[str]:
     try:
-        write_conf(session.folder.conf, changes)
+        return write_settings(changes)
     except ValueError as error:
         raise BadInputError(f"{error}.") from None
 

@@ -1,22 +1,29 @@
-"""Owns the places besides ArchiveBox.conf whose settings `archivebox config` shows and removes."""
+"""Owns the places whose settings `archivebox config` shows and changes, besides those where settings are stored."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from django.utils import timezone
 
+from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
 from archivebox.cli import personas, settings
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.session import Session
 from archivebox.cli.values import find
 from archivebox.config.conffile import read_conf, write_conf
+from archivebox.config.core import GROUPS
 from archivebox.config.personas import Persona
 from archivebox.config.resolve import Layer
+from archivebox.contract.schema import SettingSpec
 from archivebox.core.models import Snapshot
 from archivebox.crawls.models import Crawl
+from archivebox.lib.jsonl import JSON
 from archivebox.machine.models import Machine
+
+HERE = "here"
+_READ_EARLY = frozenset(spec.name for group in ("Web", "Log-in", "Places") for spec in GROUPS[group])
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +50,27 @@ def place_of(session: Session, *, crawl: str = "", snapshot: str = "", persona: 
     return None
 
 
-def remove_of_machine(names: Collection[str]) -> list[str]:
-    """Remove settings of this machine, which hooks write; returns those that were set."""
-    machine = Machine.current()
+def find_machine(text: str) -> Machine:
+    """By its id, or the one that this runs on."""
+    return find(Machine, str(Machine.current().pk) if text == HERE else text)
+
+
+def set_of_machine(machine: Machine, values: Sequence[tuple[SettingSpec, JSON]]) -> None:
+    """Set settings of one machine. BadInputError for secrets, and for what is read before its row can be."""
+    for spec, _ in values:
+        own_file = f"Set it in ArchiveBox.conf of {machine}, or in its environment."
+        if spec.sensitive:
+            raise BadInputError(f"{spec.name} is a secret, and a machine's row is not encrypted. {own_file}")
+        if spec.name in _READ_EARLY:
+            raise BadInputError(f"{spec.name} is read before the row of a machine is. {own_file}")
+    names = [name for spec, _ in values for name in spec.aliases]
+    machine.change_settings({**dict.fromkeys(names), **{spec.name: value for spec, value in values}})
+    notify_workers()
+
+
+def remove_of_machine(names: Collection[str], machine: Machine | None = None) -> list[str]:
+    """Remove settings of a machine (this one), which people and hooks set; returns those that were set."""
+    machine = machine or Machine.current()
     found = [name for name in names if name in machine.config]
     if found:
         machine.change_settings(dict.fromkeys(found))

@@ -8,6 +8,7 @@ from typing import Any
 from django.utils import timezone
 
 from archivebox.cli.columns import MACHINE
+from archivebox.cli.config.places import find_machine
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.listing import show_model
 from archivebox.cli.output import Column, Record
@@ -40,7 +41,6 @@ LABELS = {
     "urls": "at work on",
 }  # fmt: skip
 SHOWN_URLS = 20
-HERE = "here"
 LOOK_EVERY = 1.0
 """Seconds between two looks at a machine that drains."""
 GIVE_BACK_TIME = timedelta(minutes=1)
@@ -55,7 +55,7 @@ def list_(session: Session, **given: Any) -> int:
 
 
 def show(session: Session, *, id: str, alive: bool) -> int:  # noqa: A002 - the argument's name
-    machine = _find(id)
+    machine = find_machine(id)
     running = Process.objects.running().on(machine).count()
     urls = list(pages_at_work(machine.pk).order_by("pk").values_list("url", flat=True)[:SHOWN_URLS])
     session.out.facts({**_record(machine), "processes": running, "urls": urls}, LABELS, frozenset({"memory_bytes"}))
@@ -63,7 +63,7 @@ def show(session: Session, *, id: str, alive: bool) -> int:  # noqa: A002 - the 
 
 
 def drain(session: Session, *, id: str, within: int, wait: bool) -> int:  # noqa: A002
-    machine = _find(id)
+    machine = find_machine(id)
     machine.drain(timedelta(seconds=within))
     what = f"{machine} begins nothing new. What still runs in {within} seconds goes back to the queue."
     session.out.event(_record(machine), what)
@@ -80,7 +80,7 @@ def _wait_until_drained(machine: Machine, latest: datetime) -> None:
 
 
 def resume(session: Session, *, id: str) -> int:  # noqa: A002
-    machine = _find(id)
+    machine = find_machine(id)
     machine.resume()
     session.out.event(_record(machine), f"{machine} works again.")
     return 0
@@ -94,11 +94,6 @@ def remove(session: Session, *, id: str) -> int:  # noqa: A002
         raise BadInputError(str(error)) from error
     session.out.event(_record(machine), f"{machine} is removed. What it did stays on record.")
     return 0
-
-
-def _find(text: str) -> Machine:
-    """By its id, or the one that this runs on."""
-    return find(Machine, str(Machine.current().pk) if text == HERE else text)
 
 
 def _record(machine: Machine) -> dict[str, object]:

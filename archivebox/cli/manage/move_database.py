@@ -10,7 +10,8 @@ from archivebox.cli.errors import BadInputError
 from archivebox.cli.manage.parser import Parser
 from archivebox.cli.output import counted
 from archivebox.cli.session import Session
-from archivebox.config.conffile import ConfError
+from archivebox.config.conffile import ConfError, read_conf, write_conf
+from archivebox.machine.fleet_setting import fleet_settings
 from archivebox.machine.machine_id import is_fleet, machine_id
 
 TEXT = (
@@ -49,6 +50,8 @@ def run(session: Session, args: tuple[str, ...]) -> int:
             {"type": "MovedTable", "table": name, "rows": table.rows, "digest": table.digest},
             f"{name}: {counted(table.rows, 'row')}, {table.digest[:16]}",
         )
+    if to == SQLITE:
+        _keep_settings(session)
     rows = sum(table.rows for table in last.compared.values())
     session.out.event(
         {"type": "MovedDatabase", "tables": len(last.compared), "rows": rows, "written": last.written},
@@ -56,6 +59,13 @@ def run(session: Session, args: tuple[str, ...]) -> int:
         f"{_next_step(url)}, {REINDEX}",
     )
     return 0
+
+
+def _keep_settings(session: Session) -> None:
+    """What all machines shared, into ArchiveBox.conf: with SQLite rows of settings are not read."""
+    if is_fleet():
+        here = read_conf(session.folder.conf)
+        write_conf(session.folder.conf, {name: text for name, text in fleet_settings().items() if name not in here})
 
 
 def _next_step(url: str) -> str:

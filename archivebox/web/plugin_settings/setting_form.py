@@ -1,4 +1,4 @@
-"""Owns the form of settings: made of their schema, filled with what ArchiveBox.conf says, and written there."""
+"""Owns the form of settings: made of their schema, filled with what is stored, and stored again."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -13,21 +13,26 @@ from django.utils.safestring import SafeString
 
 from archivebox.accounts import audit
 from archivebox.base_models.transactions import write_transaction
-from archivebox.config.conffile import write_conf
 from archivebox.config.resolve import Resolved, SettingError
-from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.schema import SettingSpec, check_value, to_env
+from archivebox.hooks.stored_settings import write_settings
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.redaction import redacted
 from archivebox.web.plugin_settings.setting_labels import label_of
 
 HIDDEN = "hidden"
-PLACES = {"file": "ArchiveBox.conf", "machine": "this machine", "environment": "the environment"}
+_STORED = ("fleet", "file")
+PLACES = {
+    "fleet": "all machines",
+    "file": "ArchiveBox.conf",
+    "machine": "this machine",
+    "environment": "the environment",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting as the form shows it. ``kept``: what the file says of it, None where nothing."""
+    """One setting as the form shows it. ``kept``: what is stored of it, None where nothing."""
 
     spec: SettingSpec
     holds: str
@@ -50,7 +55,7 @@ class Setting:
 
     @property
     def is_overruled(self) -> bool:
-        """Whether another place goes before the file."""
+        """Whether another place goes before what is stored."""
         return self.source in {PLACES["machine"], PLACES["environment"]}
 
 
@@ -112,7 +117,7 @@ class SettingForm(forms.Form):
         return self[name] if name in self.fields else None
 
     def changes(self) -> dict[str, str | None]:
-        """What differs from the file, for it; an alias makes room for the name."""
+        """What differs from what is stored; an alias makes room for the name."""
         changes: dict[str, str | None] = {}
         for one in self.settings:
             value = self.cleaned_data.get(one.spec.name)
@@ -123,7 +128,7 @@ class SettingForm(forms.Form):
 
 
 def store(form: SettingForm, user: User | AnonymousUser) -> list[str] | None:
-    """Write a valid form to ArchiveBox.conf: the names that changed, or None where the file cannot hold one of them."""
+    """Store a valid form: the names that changed, or None where one of them cannot be stored."""
     changes = form.changes()
     names = [one.spec.name for one in form.settings if one.spec.name in changes]
     try:
@@ -131,7 +136,7 @@ def store(form: SettingForm, user: User | AnonymousUser) -> list[str] | None:
             if names:
                 audit.record(user, "settings.changed", names=[*names])
             if changes:
-                write_conf(DATA_FOLDER.conf, changes)
+                write_settings(changes)
     except ValueError as error:
         name = str(error).partition(" ")[0]
         form.add_error(name if name in form.fields else None, f"{error}.")
@@ -149,7 +154,7 @@ def place(source: str) -> str:
 
 def _setting(spec: SettingSpec, resolved: Resolved) -> Setting:
     said = resolved.explain(spec.name)
-    kept = [value for source, value in said if source == "file" or source.startswith("file, as")]
+    kept = [value for source, value in said if source in _STORED or source.startswith(("fleet, as", "file, as"))]
     value, problem = _value(spec, resolved)
     return Setting(
         spec,

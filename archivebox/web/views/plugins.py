@@ -18,6 +18,7 @@ from archivebox.contract.discovery import Plugin
 from archivebox.contract.schema import prefix
 from archivebox.core.models import ArchiveResult
 from archivebox.hooks import base_layers, plugins, resolve_settings
+from archivebox.machine.fleet_setting import refresh_fleet_settings
 from archivebox.machine.models import Binary
 from archivebox.web.auth.page_access import requires
 from archivebox.web.crawl.output_kinds import KINDS
@@ -123,6 +124,7 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
     plugin = plugins().get(name)
     if plugin is None:
         raise Http404("no such plugin")
+    refresh_fleet_settings()
     resolved = resolve_settings(base_layers())
     data = request.POST if request.method == "POST" else None
     form = SettingForm(plugin.schema.settings.values(), resolved, data, prefix(plugin.name))

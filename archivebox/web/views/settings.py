@@ -14,6 +14,9 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.discovery import Plugin
 from archivebox.contract.schema import SettingSpec, prefix
 from archivebox.hooks import base_layers, plugins, resolve_settings
+from archivebox.hooks.stored_settings import ALL_MACHINES
+from archivebox.machine.fleet_setting import refresh_fleet_settings
+from archivebox.machine.machine_id import is_fleet
 from archivebox.web.auth.page_access import requires
 from archivebox.web.plugin_settings.setting_form import SettingForm, store
 from archivebox.web.plugin_settings.setting_labels import label_of
@@ -24,6 +27,7 @@ def index(request: HttpRequest) -> HttpResponse:
     """``?group=``: which; or ``?q=``: those that have these words. POST writes them."""
     asked = request.GET.get("group", "")
     group, query = asked if asked in GROUPS else next(iter(GROUPS)), request.GET.get("q", "").strip()
+    refresh_fleet_settings()
     resolved = resolve_settings(base_layers())
     specs = [spec for spec in CORE_SETTINGS.values() if _has(query, spec, "")] if query else GROUPS[group]
     form = SettingForm(specs, resolved, request.POST if request.method == "POST" else None)
@@ -35,7 +39,7 @@ def index(request: HttpRequest) -> HttpResponse:
         "form": form,
         "group": group,
         "groups": list(GROUPS),
-        "file": DATA_FOLDER.conf,
+        "place": ALL_MACHINES if is_fleet() else DATA_FOLDER.conf,
         "problems": [str(error) for error in resolved.errors],
         "unknown": resolved.unknown,
         "q": query,

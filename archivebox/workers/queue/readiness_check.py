@@ -8,8 +8,10 @@ from archivebox.config.collection import schema_problem
 from archivebox.config.conffile import ConfError
 from archivebox.config.resolve import SettingError
 from archivebox.config.settings import DATA_FOLDER
+from archivebox.config.shared_secrets import SharedSecretError
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.hooks.plugin_digests import plugin_digests
+from archivebox.machine.fleet_setting import refresh_fleet_settings
 from archivebox.machine.host import Machine
 from archivebox.machine.machine_id import is_fleet
 from archivebox.machine.plugin_sets import plugins_problem, report_plugins
@@ -65,7 +67,8 @@ def drain_problem() -> str:
 def settings_problem() -> str:
     """What is not allowed among the settings of this machine, and where it was set; empty where all can be used."""
     try:
+        refresh_fleet_settings()
         resolve_settings(base_layers()).check()
-    except (ConfError, SettingError) as error:
+    except (ConfError, SettingError, SharedSecretError) as error:
         return str(error)
     return ""

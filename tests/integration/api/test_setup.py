@@ -9,11 +9,11 @@ import pytest
 from django.utils import timezone
 
 from archivebox.accounts.audit import AuditEntry
-from archivebox.config.conffile import read_conf
 from archivebox.config.personas import Persona
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.models import ArchiveResult, Tag
 from archivebox.core.tags.assign_tags import tag
+from archivebox.hooks.stored_settings import stored_settings
 from archivebox.machine.models import Machine
 from tests import factories
 from tests.integration.api.conftest import Make
@@ -72,7 +72,7 @@ def test_settings_are_read_without_secrets_and_those_naming_programs_not_changed
     admin = caller("admin")
     changed = admin.ask("PATCH", "/api/v1/settings", {"changes": {"TIMEOUT": 90, "SAVE_WGET": "false"}})
     assert changed.status_code == 200, changed.content
-    assert read_conf(DATA_FOLDER.conf) == {"TIMEOUT": "90", "WGET_ENABLED": "false"}
+    assert stored_settings() == {"TIMEOUT": "90", "WGET_ENABLED": "false"}
     assert admin.get("/api/v1/settings/TIMEOUT")["value"] == 90
     assert admin.get("/api/v1/plugins/wget")["enabled"] is False
     for changes in (
@@ -83,7 +83,7 @@ def test_settings_are_read_without_secrets_and_those_naming_programs_not_changed
     ):
         assert admin.ask("PATCH", "/api/v1/settings", {"changes": changes}).status_code == 422, changes
     assert admin.ask("PATCH", "/api/v1/settings", {"changes": {"TIMEOUT": None}}).status_code == 200
-    assert read_conf(DATA_FOLDER.conf) == {"WGET_ENABLED": "false"}
+    assert stored_settings() == {"WGET_ENABLED": "false"}
     secret = next(one for one in admin.get("/api/v1/settings")["items"] if one["is_secret"])
     assert secret["value"] in (True, False)
 

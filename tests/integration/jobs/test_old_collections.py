@@ -14,11 +14,11 @@ from django.contrib.auth.models import User
 
 from archivebox.accounts.roles import Role, role_of
 from archivebox.base_models.users import system_user
-from archivebox.config.conffile import read_conf
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.evidence.verification import problems_of
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.crawls.models import CrawlSchedule
+from archivebox.hooks.stored_settings import stored_settings
 from archivebox.imports.left_out import LeftOutList
 from archivebox.imports.readers import open_reader
 from archivebox.jobs.begin_import import begin_import
@@ -117,7 +117,7 @@ def test_accounts_log_in_as_before_and_settings_have_their_successors(tmp_path: 
     assert ada.check_password("correct horse")
     assert (role_of(ada), ada.email) == (Role.ADMIN, "ada@example.org")
     assert ben.check_password("mine")
-    settings = read_conf(DATA_FOLDER.conf)
+    settings = stored_settings()
     assert {name: settings[name] for name in ("PDF_ENABLED", "PUBLIC_INDEX", "URL_DENYLIST")} == {
         "PDF_ENABLED": "false", "PUBLIC_INDEX": "false", "URL_DENYLIST": r"//(.*\.)?ads\.example",
     }  # fmt: skip
@@ -128,7 +128,7 @@ def test_accounts_log_in_as_before_and_settings_have_their_successors(tmp_path: 
 def test_accounts_and_settings_are_left_out_where_pages_alone_are_wanted(tmp_path: Path) -> None:
     imported(unpack("0.7.4", tmp_path), pages_only=True)
     assert not User.objects.filter(username="ada").exists()
-    assert "PDF_ENABLED" not in read_conf(DATA_FOLDER.conf)
+    assert "PDF_ENABLED" not in stored_settings()
 
 
 def test_schedules_of_0_9_go_on_once(tmp_path: Path) -> None:
@@ -149,4 +149,4 @@ def test_settings_that_name_programs_or_open_the_collection_are_not_taken(tmp_pa
     assert said["setting PUBLIC_INDEX"].startswith("PUBLIC_INDEX would open this collection")
     assert said["setting NONE"] == "No setting here corresponds to it."
     assert "setting TIMEOUT" in said
-    assert not {"CHROME_BINARY", "PUBLIC_INDEX"} & set(read_conf(DATA_FOLDER.conf))
+    assert not {"CHROME_BINARY", "PUBLIC_INDEX"} & set(stored_settings())

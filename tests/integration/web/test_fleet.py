@@ -156,3 +156,24 @@ def test_a_machine_with_a_plugin_of_its_own_says_so(database: str, first: Path, 
     assert listed.count("copy plugins/mine to") == 1, listed
     (second / "plugins/mine/on_Snapshot__10_note.sh").unlink()
     assert "has the plugins of the others" in archivebox(second, "doctor", **on(database, second)).said
+
+
+def test_settings_are_those_of_all_machines_and_one_may_differ(database: str, first: Path, tmp_path: Path) -> None:
+    second = tmp_path / "second"
+
+    def timeout(folder: Path) -> str:
+        return archivebox(folder, "config", "get", "TIMEOUT", **on(database, folder)).said.rpartition('"value":')[2]
+
+    set_ = archivebox(first, "config", "set", "TIMEOUT=90", **on(database, first))
+    assert '"places":["the settings of all machines"]' in set_.said
+    assert "90" in timeout(second)
+    (second / "ArchiveBox.conf").write_text("MAX_DEPTH = 3\n")
+    assert archivebox(second, "config", "share", **on(database, second)).code == 0
+    assert (second / "ArchiveBox.conf").read_text().strip() == ""
+    listed = archivebox(first, "config", "explain", "MAX_DEPTH", **on(database, first)).said
+    assert '"fleet"' in listed, listed
+    here = ("config", "set", "--machine", "here")
+    assert archivebox(second, *here, "TIMEOUT=7", **on(database, second)).code == 0
+    assert ("7" in timeout(second), "90" in timeout(first)) == (True, True)
+    refused = archivebox(second, *here, "BASE_URL=https://archive.example.org", **on(database, second))
+    assert (refused.code, "is read before the row of a machine" in refused.said) == (2, True)

@@ -77,7 +77,7 @@ def test_the_order_in_which_layers_are_given_does_not_matter() -> None:
         ("environment", {"TIMEOUT": "2"}),
     ]
     assert {settle(*some).get("TIMEOUT") for some in permutations(layers)} == {3}
-    with pytest.raises(ValueError, match="'moon' is none of the layers file, machine"):
+    with pytest.raises(ValueError, match="'moon' is none of the layers fleet, file, machine"):
         settle(("moon", {}))
 
 
