@@ -24,12 +24,12 @@ class SwiftServer:
     """A server on loopback, whose objects are in a folder. (This needs a file system with xattrs.)"""
 
     def __init__(self, folder: Path) -> None:
-        self._folder, self._port = folder, 0
+        self._folder, self.port = folder, 0
         self._server: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start it, with what it had before and where it was before, and wait until it answers."""
-        command: list[str | Path | int] = [PYTHON, "-I", SERVER, self._folder, self._port, USER, SECRET_KEY, PAGE]
+        command: list[str | Path | int] = [PYTHON, "-I", SERVER, self._folder, self.port, USER, SECRET_KEY, PAGE]
         with (self._folder / "log").open("ab") as log:
             self._server = subprocess.Popen(
                 [*_ended_with_us(), *map(str, command)],
@@ -43,7 +43,7 @@ class SwiftServer:
         line = self._server.stdout.readline()
         if not line:
             raise RuntimeError(f"Swift did not start:\n{(self._folder / 'log').read_text(errors='replace')}")
-        self._port = int(line)
+        self.port = int(line)
 
     def stop(self) -> None:
         """End it, and every connection with it; the data stay."""
@@ -73,7 +73,7 @@ class SwiftServer:
 
     @property
     def endpoint(self) -> str:
-        return f"http://127.0.0.1:{self._port}"
+        return f"http://127.0.0.1:{self.port}"
 
     def url(self, bucket: str, prefix: str = "") -> str:
         """What ``STORAGE_URL`` may be. The bucket has to be made first."""

@@ -26,7 +26,16 @@ from archivebox.lib.object_store.interface import (
 from archivebox.lib.object_store.parts import BLOCK, SourceWindow, check_key
 
 _UPLOADS = ".uploads"
-_REFUSALS = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP}
+_REFUSALS = {
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.EEXIST,
+    errno.ENOTDIR,
+    errno.EISDIR,
+    errno.ENAMETOOLONG,
+    errno.ELOOP,
+}
 """Numbers of errors that do not pass by waiting."""
 _MAKE_FOLDER_ATTEMPTS = 10
 """Another process may delete the last object of a folder, and the folder, while this one stores the next."""
@@ -60,7 +69,7 @@ class FolderStore:
 
     def abort_upload(self, key: str, upload: str) -> None:
         check_key(key)
-        with _translated(self._folder), suppress(FileNotFoundError):
+        with _translated(self._folder), suppress(FileNotFoundError, UploadMissingError):
             shutil.rmtree(self._folder_of(upload))
 
     def uploads(self, prefix: str) -> Iterator[UnfinishedUpload]:
@@ -119,9 +128,10 @@ class FolderStore:
         return self._folder
 
     def _folder_of(self, upload: str) -> Path:
+        folder = self._existing() / _UPLOADS
         if not upload.isalnum():
             raise UploadMissingError(f"There is no upload {upload!r}.")
-        return self._existing() / _UPLOADS / upload
+        return folder / upload
 
     def _begin(self, key: str) -> str:
         upload = uuid4().hex

@@ -13,7 +13,14 @@ from typing import Any, BinaryIO, NamedTuple
 
 import boto3.session
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, IncompleteReadError
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    HTTPClientError,
+    IncompleteReadError,
+    NoCredentialsError,
+    PartialCredentialsError,
+)
 from botocore.exceptions import ConnectionError as EndpointError
 
 from archivebox.lib.object_store.interface import (
@@ -34,12 +41,14 @@ DELETED_AT_ONCE = 100
 _MISSING = {"NoSuchKey", "404"}
 _TRANSIENT = {"RequestTimeout", "RequestTimeTooSkewed", "SlowDown", "Throttling", "OperationAborted"}
 """Codes below 500 that pass by waiting; the clocks of machines are set again, too."""
+_CHECK_KEYS = "Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+_DENIED = f"access denied. {_CHECK_KEYS}; the key has to be allowed to read, write, list and delete there"
 _HINTS = {
     "NoSuchBucket": "there is no such bucket. Create it, or correct STORAGE_URL",
-    "InvalidAccessKeyId": "the access key is not known there. Check AWS_ACCESS_KEY_ID",
-    "SignatureDoesNotMatch": "the secret key does not fit the access key. Check AWS_SECRET_ACCESS_KEY",
-    "AccessDenied": "access denied. The key has to be allowed to read, write, list and delete there",
-    "403": "access denied. The key has to be allowed to read, write, list and delete there",
+    "InvalidAccessKeyId": f"the access key is not known there. {_CHECK_KEYS}",
+    "SignatureDoesNotMatch": f"the access key and the secret key do not belong together. {_CHECK_KEYS}",
+    "AccessDenied": _DENIED,
+    "403": _DENIED,
     "ExpiredToken": "the session token has expired. Renew AWS_SESSION_TOKEN",
     "AuthorizationHeaderMalformed": "the region may be wrong. Add region=… to STORAGE_URL",
     "PermanentRedirect": "the bucket is elsewhere. Correct the region or the endpoint in STORAGE_URL",
@@ -110,7 +119,7 @@ class S3Store:
                 answer = self._get(key, position, stop, etag)
             if answer is None:
                 return
-            etag = answer["ETag"]
+            etag, stop = answer["ETag"], position + int(answer["ContentLength"])
             try:
                 with self._translated(key):
                     for block in _blocks(answer["Body"]):
@@ -168,9 +177,10 @@ class S3Store:
             found: Mapping[str, Any] = self._client.get_object(**self._at(key), **wanted, **same)
         except ClientError as error:
             code = error.response.get("Error", {}).get("Code")
-            if code in {"InvalidRange", "416"}:
+            is_beyond = code in {"InvalidRange", "416"}
+            if is_beyond and not etag:
                 return None
-            if code in {"PreconditionFailed", "412"} or (etag and code in _MISSING):
+            if is_beyond or code in {"PreconditionFailed", "412"} or (etag and code in _MISSING):
                 raise ObjectChangedError(f"{self._named(key)} was replaced while it was read.") from error
             raise
         return found
@@ -253,6 +263,9 @@ class S3Store:
             raise self._error_of(missing if code == "404" else code, message, status, key) from error
         except (HTTPClientError, EndpointError, IncompleteReadError) as error:
             raise StoreUnavailableError(f"{self._named(key)}: the store does not answer ({error}).") from error
+        except (NoCredentialsError, PartialCredentialsError) as error:
+            message = "there are no credentials. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+            raise StoreRefusedError(f"{self._named(key)}: {message}.") from error
         except BotoCoreError as error:  # of credentials and configuration
             raise StoreRefusedError(f"{self._named(key)}: {error}") from error
 

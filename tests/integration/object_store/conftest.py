@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from archivebox.lib.object_store import ObjectStore, open_store
+from archivebox.lib.object_store.folder import FolderStore
 from tests.suite.swift import SwiftServer, make_bucket, swift_server
 
 BUCKET = "archive"
@@ -22,19 +23,36 @@ def server() -> Iterator[SwiftServer]:
 
 
 @pytest.fixture(scope="session")
-def bucket_store(server: SwiftServer) -> ObjectStore:
-    """A store with a client of its own, which takes 0.1 s to make."""
-    return open_store(server.url(BUCKET, "tests/conformance"))
+def bucket_url(server: SwiftServer) -> str:
+    return server.url(BUCKET, "tests/conformance")
+
+
+@pytest.fixture(scope="session")
+def shared_client(bucket_url: str) -> ObjectStore:
+    """A client takes 0.1 s to make."""
+    return open_store(bucket_url)
+
+
+@pytest.fixture
+def bucket_store(shared_client: ObjectStore) -> Iterator[ObjectStore]:
+    """An empty store on the server."""
+    yield shared_client
+    shared_client.delete([each.key for each in shared_client.list("")])
+    for each in shared_client.uploads(""):
+        shared_client.abort_upload(each.key, each.upload)
 
 
 @pytest.fixture(params=["folder", "s3"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ObjectStore]:
-    """An empty store."""
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> ObjectStore:
+    """An empty store of each kind."""
     if request.param == "folder":
-        yield open_store(f"file://{tmp_path}")
-        return
-    store: ObjectStore = request.getfixturevalue("bucket_store")
-    yield store
-    store.delete([each.key for each in store.list("")])
-    for each in store.uploads(""):
-        store.abort_upload(each.key, each.upload)
+        return open_store(f"file://{tmp_path}")
+    on_server: ObjectStore = request.getfixturevalue("bucket_store")
+    return on_server
+
+
+@pytest.fixture
+def store_url(store: ObjectStore, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The same store, for another process."""
+    url: str = f"file://{tmp_path}" if isinstance(store, FolderStore) else request.getfixturevalue("bucket_url")
+    return url
