@@ -36,6 +36,7 @@ BENCHMARKS = {
     "latency": Benchmark("latency"),
     "leases": Benchmark("leases"),
     "fleet": Benchmark("fleet"),
+    "wakes": Benchmark("wakes"),
     "placement": Benchmark("placement"),
     "sharing": Benchmark("sharing"),
     "due": Benchmark("due"),

@@ -181,6 +181,18 @@ class TestTake:
         Snapshot.objects.update(retry_at=later)
         assert look().next_at == later
 
+    @pytest.mark.parametrize("is_sealed", [False, True], ids=["never begun", "to be retried"])
+    def test_idle_workers_of_all_machines_wake_within_5_s_of_delayed_work(self, is_sealed: bool) -> None:
+        """By what each is told, until when it sleeps at most: the clock of a busy machine says nothing of that."""
+        ready(crawl())
+        due_at = timezone.now() + timedelta(minutes=7)
+        arrange(Snapshot.objects.all(), status="sealed" if is_sealed else "queued", retry_at=due_at)
+        for machine in (Machine.current(), Machine.objects.create(hostname="other")):
+            arrange(CrawlRun.objects.filter(machine=machine), retry_at=None)
+            told = look(machine=machine).next_at
+            assert told is not None
+            assert due_at <= told <= due_at + timedelta(seconds=5)
+
 
 class TestHosts:
     def test_as_many_pages_of_a_host_as_allowed(self) -> None:
