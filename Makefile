@@ -8,7 +8,7 @@ STYLE := --indent-size 2 --end-with-newline --space-around-combinator
 CHAOS_SECONDS ?= 300
 ENGINE := tests/integration/engine tests/chaos
 
-.PHONY: help env check format reformat lint types layers dependencies migrations suppressions names docs pictures test test-sqlite test-postgres test-modes bare-root image kubernetes chaos chaos-pages fuzz bench quality lock lock-upgrade lock-plugins wheel changelog clean
+.PHONY: help env check format reformat lint types layers dependencies migrations suppressions names docs pictures test test-sqlite test-postgres test-modes bare-root image kubernetes chaos chaos-pages fleet fuzz bench quality lock lock-upgrade lock-plugins wheel changelog clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -85,6 +85,9 @@ chaos: env  ## kill things at random for CHAOS_SECONDS and see that nothing is l
 
 chaos-pages: env  ## kill what takes part in opening a page, 20 times in each of 36 cells (an hour; needs Chromium)
 	.venv/bin/python -m tests.chaos.pages
+
+fleet: env  ## three machines, of which one dies and one is cut off, archive 300 pages (root, Chromium, half an hour)
+	.venv/bin/python -m tests.fleet.run
 
 fuzz: env  ## ask the API what its description allows, 200 times for each operation
 	API_EXAMPLES=200 .venv/bin/pytest -q tests/integration/api/test_others.py -k description_allows --timeout=0

@@ -20,10 +20,10 @@ from typing import BinaryIO, NamedTuple
 from tests.programs import SHARED
 from tests.suite import packages, path, postgres
 
-ENGINE = ("tests/integration/engine", "tests/chaos")
+ENGINE = ("tests/integration/engine", "tests/chaos", "tests/fleet")
 PLUGINS = ("tests/plugins_bundled",)
 ACCEPTANCE = ("tests/acceptance",)
-NO_SECOND_TRY = ("tests/integration/engine/", "tests/chaos/", "tests/acceptance/")
+NO_SECOND_TRY = ("tests/integration/engine/", "tests/chaos/", "tests/fleet/", "tests/acceptance/")
 """Folders whose tests fail when they fail once."""
 SLOWEST = ("--durations=30",)
 """What each part says of where its time went: the suite has half an hour on two cores."""

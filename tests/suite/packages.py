@@ -44,6 +44,7 @@ NEEDS = (
     Need("tesseract-ocr", program("tesseract")),
     Need("tesseract-ocr-eng", file("/usr/share/tesseract-ocr", "eng.traineddata")),
     Need("ripgrep", program("rg")),
+    Need("iproute2", lambda: sys.platform != "linux" or shutil.which("ip") is not None),
     Need("postgresql", lambda: postgres_folder() is not None),
     # a server that speaks S3; tests/suite/swift.py runs it
     Need("swift-proxy", program("swift-proxy-server")),

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tests.suite.packages import postgres_folder
@@ -23,29 +23,41 @@ STOP_SECONDS = 20
 POLL_SECONDS = 0.1
 INITDB = ("-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
 # Nothing here outlives the tests, so nothing has to survive a power cut.
-OPTIONS = ("fsync=off", "full_page_writes=off", "listen_addresses=", "max_connections=200")
+OPTIONS = ("fsync=off", "full_page_writes=off", "max_connections=200")
 
 
 class Cluster:
-    """A fresh cluster that answers on a socket in a folder."""
+    """A fresh cluster that answers on a socket in a folder, and on an ``address`` in a network namespace.
 
-    def __init__(self, programs: Path, folder: Path) -> None:
+    ``entered``: the beginning of a command line that runs the rest in that namespace.
+    """
+
+    def __init__(self, programs: Path, folder: Path, entered: Sequence[str] = (), address: str = "") -> None:
+        self._entered, self._address = entered, address
         self.url = f"postgres://{ROLE}@/{ROLE}?host={folder}"
         self._programs, self._folder, self._user = programs, folder, _server_user()
         if self._user is not None:
             os.chown(folder, self._user.pw_uid, self._user.pw_gid)
         initdb: list[str | Path] = [programs / "initdb", "-D", folder / "data", "-U", ROLE, *INITDB]
         subprocess.run(_as_user(self._user, *map(str, initdb)), check=True, stdout=subprocess.DEVNULL, cwd=folder)
+        if address:
+            with (folder / "data" / "pg_hba.conf").open("a") as rules:
+                rules.write(f"host all all {address}/24 trust\n")
         self._server: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start its server, and wait until it answers."""
-        data, settings = str(self._folder / "data"), [f"-c{option}" for option in OPTIONS]
+        data, options = str(self._folder / "data"), (*OPTIONS, f"listen_addresses={self._address}")
+        settings = [f"-c{option}" for option in options]
         command = [str(self._programs / "postgres"), "-D", data, "-k", str(self._folder), *settings]
         with (self._folder / "log").open("ab") as log:
             # A session of its own: Ctrl-C is for the tests, which end first.
             self._server = subprocess.Popen(
-                _as_user(self._user, *command), stdout=log, stderr=log, cwd=self._folder, start_new_session=True
+                [*self._entered, *_as_user(self._user, *command)],
+                stdout=log,
+                stderr=log,
+                cwd=self._folder,
+                start_new_session=True,
             )
         _wait_until_ready(self._server, self._programs, self._folder)
 
@@ -74,14 +86,14 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def cluster() -> Iterator[Cluster]:
+def cluster(entered: Sequence[str] = (), address: str = "") -> Iterator[Cluster]:
     """Yields one that is at work, in a temporary folder, and ends it."""
     programs = postgres_folder()
     if programs is None:
         raise SystemExit("PostgreSQL's server programs are not installed (Debian: postgresql)")
     folder = Path(tempfile.mkdtemp(prefix="archivebox-pg-"))  # short: a socket's path has at most 107 bytes
     try:
-        fresh = Cluster(programs, folder)
+        fresh = Cluster(programs, folder, entered, address)
         try:
             fresh.start()
             fresh.make_database()
