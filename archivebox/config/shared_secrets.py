@@ -4,6 +4,7 @@ import base64
 import hmac
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -52,6 +53,25 @@ def share_secrets(folder: DataFolder, cursor: SqlCursor) -> None:
     offered = dict(_contents(folder))
     _insert(cursor, {name: content for name, content in offered.items() if name not in known})
     _write_copies(folder, _read(cursor))
+
+
+def share_public_keys(folder: DataFolder, cursor: SqlCursor) -> None:
+    """Give the database the public keys of ``folder`` that it has not, and ``folder`` those of other machines.
+
+    They are named by their digests, whatever somebody called the file; what is no such key is left where it is.
+    """
+    from archivebox.lib.signatures import key_id, public_keys  # as above
+
+    here: dict[str, str] = {}
+    for pem in public_keys(folder.keys):
+        with suppress(ValueError):
+            here[_PUBLIC_KEY + key_id(pem)] = pem
+    cursor.execute(f"SELECT name FROM {_TABLE} WHERE name LIKE %s", [f"{_PUBLIC_KEY}%"])  # noqa: S608 - a constant
+    known = {name for (name,) in cursor.fetchall()}
+    _insert(cursor, {name: pem for name, pem in here.items() if name not in known})
+    if missing := sorted(known - here.keys()):
+        cursor.execute(f"SELECT name, content FROM {_TABLE} WHERE name = ANY(%s)", [missing])  # noqa: S608 - a constant
+        _write_copies(folder, dict(cursor.fetchall()))
 
 
 def _read(cursor: SqlCursor) -> dict[str, str]:

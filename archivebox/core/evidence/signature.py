@@ -11,6 +11,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from archivebox.lib.files import atomic_write, read_regular
+from archivebox.machine.fleet_keys import refresh_public_keys
 
 MANIFEST = "hashes/hashes.json"
 """What the plugin that hashes leaves in the folder of a snapshot; the signature lies beside it."""
@@ -112,7 +113,11 @@ def check(folder: Path, manifest: bytes, snapshot_id: UUID, keys: Path) -> Check
         return Checked(holds=False, sentence=DOES_NOT_FIT)
     if said.key_id != signatures.key_id(said.public_key):  # nobody borrows the name of another's key
         return Checked(holds=False, sentence=DOES_NOT_FIT)
-    problem = _problem_of(said, manifest, snapshot_id, signatures.public_keys(keys))
+    trusted = signatures.public_keys(keys)
+    if said.public_key not in trusted:
+        refresh_public_keys()
+        trusted = signatures.public_keys(keys)
+    problem = _problem_of(said, manifest, snapshot_id, trusted)
     sentence = problem or f"The signature of {said.signed_at} by this collection's key {said.key_id} holds."
     return Checked(not problem, sentence, said)
 

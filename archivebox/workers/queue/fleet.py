@@ -15,6 +15,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason
 from archivebox.crawls.crawl import CrawlRun
+from archivebox.machine.fleet_keys import refresh_public_keys
 from archivebox.machine.fleet_throttle import forget_attempts
 from archivebox.machine.host import Machine
 from archivebox.machine.periodic import periodic_task
@@ -31,11 +32,12 @@ SWEEP_EVERY = timedelta(seconds=RENEW_EVERY / 2)
 def beat() -> int:
     """Give a sign of life of this machine, and take back what silent ones held; returns how much came back.
 
-    One machine at a time takes back, and wakes all.
+    One machine at a time takes back, and wakes all. Each takes over the public keys of the others.
     """
     Machine.objects.filter(pk=Machine.current().pk).update(
         seen_at=lease_clock(), load=os.getloadavg()[0], removed_at=None
     )
+    refresh_public_keys()
     with periodic_task("sweep", SWEEP_EVERY) as is_due:
         if not is_due:
             return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -177,3 +178,41 @@ def test_settings_are_those_of_all_machines_and_one_may_differ(database: str, fi
     assert ("7" in timeout(second), "90" in timeout(first)) == (True, True)
     refused = archivebox(second, *here, "BASE_URL=https://archive.example.org", **on(database, second))
     assert (refused.code, "is read before the row of a machine" in refused.said) == (2, True)
+
+
+SIGN_PAGE = """
+from pathlib import Path; from uuid import UUID
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.core.evidence.signature import sign
+folder = DATA_FOLDER.users / "ada"
+(folder / "hashes").mkdir(parents=True)
+(folder / "hashes/hashes.json").write_text("[]")
+sign(folder, Path("{keys}"), UUID(int=1), "https://example.org/")
+"""
+CHECK_PAGE = """
+from uuid import UUID
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.core.evidence.signature import check
+print(check(DATA_FOLDER.users / "ada", b"[]", UUID(int=1), DATA_FOLDER.keys).sentence)
+"""
+
+
+def test_a_page_signed_on_one_machine_is_verified_on_the_other(database: str, first: Path, tmp_path: Path) -> None:
+    second, foreign = tmp_path / "second", tmp_path / "foreign"
+    second.mkdir()
+    (second / "users").symlink_to(first / "users")
+    for keys in (first / "keys", foreign):
+        signing = archivebox(first, "manage", "shell", "-c", SIGN_PAGE.format(keys=keys), **on(database, first))
+        assert signing.code == 0, signing.said
+        if keys == foreign:
+            unknown = archivebox(second, "manage", "shell", "-c", CHECK_PAGE, **on(database, second)).said
+            assert "none of this collection's" in unknown
+            (public,) = (path for path in foreign.iterdir() if path.name != "signing-key.pem")
+            (first / "keys/a key of a friend, which was added when both machines had joined.pem").write_text(
+                public.read_text()
+            )
+            beat = "from archivebox.workers.queue.fleet import beat; beat()"  # as a worker does every ten seconds
+            assert archivebox(first, "manage", "shell", "-c", beat, **on(database, first)).code == 0
+        said = archivebox(second, "manage", "shell", "-c", CHECK_PAGE, **on(database, second)).said
+        assert "holds." in said, said
+        shutil.rmtree(first / "users/ada")
