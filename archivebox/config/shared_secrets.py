@@ -35,8 +35,9 @@ class _Row(NamedTuple):
 
 
 def has_shared_secrets(folder: DataFolder) -> bool:
-    """Whether this folder has its copies."""
-    return folder.secret_key.exists() and _signing_key_path(folder).exists()
+    """Whether this folder has its copies, which it took with the SECRET_KEY that the environment has now."""
+    has_copies = folder.secret_key.exists() and _signing_key_path(folder).exists()
+    return has_copies and _read_fingerprint(folder) == _fingerprint()
 
 
 def share_secrets(folder: DataFolder, cursor: SqlCursor) -> None:
@@ -53,6 +54,7 @@ def share_secrets(folder: DataFolder, cursor: SqlCursor) -> None:
     offered = dict(_contents(folder))
     _insert(cursor, {name: content for name, content in offered.items() if name not in known})
     _write_copies(folder, _read(cursor))
+    atomic_write(folder.secret_key_fingerprint, _fingerprint(), 0o600)
 
 
 def share_public_keys(folder: DataFolder, cursor: SqlCursor) -> None:
@@ -123,6 +125,17 @@ def _signing_key_path(folder: DataFolder) -> Path:
 
 def _passphrase() -> str:
     return os.environ.get("SECRET_KEY", "")
+
+
+def _fingerprint() -> str:
+    """What tells whether SECRET_KEY has changed, and nothing else about it."""
+    return hmac.digest(_passphrase().encode(), b"archivebox.fingerprint", "sha256").hex()
+
+
+def _read_fingerprint(folder: DataFolder) -> str:
+    with suppress(FileNotFoundError):
+        return folder.secret_key_fingerprint.read_text()
+    return ""
 
 
 def _fernet() -> Any:

@@ -150,6 +150,11 @@ class DataFolder:
         return self.run / "secret-key"
 
     @property
+    def secret_key_fingerprint(self) -> Path:
+        """Of the SECRET_KEY with which the keys were last read from the database, where machines share one."""
+        return self.run / "secret-key-fingerprint"
+
+    @property
     def keys(self) -> Path:
         """What hashes of pages are signed with, and every public key that did; made by the first signature."""
         return self.root / "keys"

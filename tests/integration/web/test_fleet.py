@@ -112,6 +112,10 @@ def test_keys_are_encrypted_where_the_environment_has_a_key(database: str, tmp_p
     assert "another SECRET_KEY" in archivebox(second, "status", **on(database, second), SECRET_KEY="other").said
     assert archivebox(second, "status", **on(database, second), SECRET_KEY="long and random").code == 0
     assert secrets_of(second) == secrets_of(first)
+    for replaced in ({"SECRET_KEY": "replaced"}, {}):
+        done = archivebox(second, "status", **on(database, second), **replaced)
+        assert (done.code, "SECRET_KEY" in done.said) == (2, True), "of a machine that has joined, too"
+    assert archivebox(second, "status", **on(database, second), SECRET_KEY="long and random").code == 0
 
 
 def test_a_database_of_a_newer_version_is_refused(database: str, first: Path, tmp_path: Path) -> None:
