@@ -1,18 +1,21 @@
 """``archivebox import`` of 5,000 pages of ArchiveBox 0.7, copied, against ``cp -r`` of their folder.
 
 Both until it is on the disk. Ours also hashes each file while it is copied, reads it again and compares it, signs the
-hashes, writes the rows, and starts as a command. Indexing for search is switched off. Deleting what was written is in
-none.
+hashes, writes the rows, and starts as a command. Indexing for search is switched off.
+
+Nothing is deleted before the end: ext4 gives the inode of a deleted file to no other for one to five minutes, and looks
+at each such inode for every new file (``recently_deleted`` in fs/ext4/ialloc.c). After 15,000 deleted files ``cp -r``
+of 1,000 pages took 4.9 s of the processor instead of 0.6. What other programs delete meanwhile does the same. All
+copies and collections are on the disk together: 1.3 GB each.
 """
 
 import os
-import shutil
 import sqlite3
 import tempfile
 from contextlib import closing
 from pathlib import Path
 
-from benchmarks.commands import ARCHIVEBOX, collection, environment, seconds_of
+from benchmarks.commands import ARCHIVEBOX, environment, seconds_of
 from benchmarks.finding import Bound, Finding, interleaved
 from tests.old_collection import SCHEMA
 
@@ -28,19 +31,19 @@ FILES = {
 def run(rounds: int) -> list[Finding]:
     copied = Finding(f"import of {PAGES:,} pages", "s", Bound.RATIO, 3, [], floor_name="cp -r, sync")
     with tempfile.TemporaryDirectory(prefix="bench-import-") as folder:
-        source, copy = Path(folder, "old"), Path(folder, "copy")
+        source = Path(folder, "old")
         fill(source)
 
         def ours() -> None:
-            with collection() as data:
-                env = environment(data, SEARCH_BACKEND_ENGINE="")
-                copied.ours.append(seconds_of([*ARCHIVEBOX, "import", str(source), "--yes"], env))
+            data = Path(folder, f"collection-{len(copied.ours)}")
+            env = environment(data, SEARCH_BACKEND_ENGINE="")
+            seconds_of([*ARCHIVEBOX, "init"], env)
+            copied.ours.append(seconds_of([*ARCHIVEBOX, "import", str(source), "--yes"], env))
 
         def floor() -> None:
-            env = dict(os.environ)
+            copy, env = Path(folder, f"copy-{len(copied.floor)}"), dict(os.environ)
             seconds = seconds_of(["cp", "-r", str(source), str(copy)], env)
             copied.floor.append(seconds + seconds_of(["sync", "-f", str(copy)], env))
-            shutil.rmtree(copy)
 
         interleaved(rounds, floor, ours)
     return [copied]

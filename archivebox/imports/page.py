@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -19,7 +18,7 @@ class ImportedFile:
     """A regular file of the source, or one that its reader wrote, and its path below the plugin's folder."""
 
     name: str
-    source: Path
+    source: str
     sha256: str = ""
     """What the source says of its content; empty: nothing."""
 

@@ -79,8 +79,10 @@ class PageRecording:
         cdxj.write_text("".join(sorted(lines)))
         index.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in self._lines))
         summary = f"{self.count} answer{'' if self.count == 1 else 's'}"
-        yield ImportedOutput("responses", Status.SUCCEEDED, (ImportedFile(INDEX, index),), summary)
-        yield ImportedOutput("warc", Status.SUCCEEDED, (ImportedFile(name, packed), ImportedFile(CDXJ, cdxj)), name)
+        yield ImportedOutput("responses", Status.SUCCEEDED, (ImportedFile(INDEX, str(index)),), summary)
+        yield ImportedOutput(
+            "warc", Status.SUCCEEDED, (ImportedFile(name, str(packed)), ImportedFile(CDXJ, str(cdxj))), name
+        )
 
 
 def text_outputs(folder: Path, content: DocumentContent, mime: str, text: str = "") -> Iterator[ImportedOutput]:
@@ -101,7 +103,7 @@ def text_outputs(folder: Path, content: DocumentContent, mime: str, text: str = 
 def _text_output(folder: Path, plugin: str, name: str, text: str) -> ImportedOutput:
     path = folder / name
     path.write_text(text, encoding="utf-8", errors="replace")
-    return ImportedOutput(plugin, Status.SUCCEEDED, (ImportedFile(name, path),), name)
+    return ImportedOutput(plugin, Status.SUCCEEDED, (ImportedFile(name, str(path)),), name)
 
 
 def _described(answer: ArchivedAnswer, session: str) -> dict[str, object]:

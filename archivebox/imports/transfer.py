@@ -4,15 +4,16 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 BLOCK = 1024 * 1024
 """Bytes read at a time."""
+NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+"""Flags to open a file that is not there yet."""
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CANNOT_LINK = frozenset({errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.EOPNOTSUPP})
 """Another disk, a file of somebody else, too many links, or a file system without them: then the file is copied."""
@@ -49,34 +50,32 @@ def transfer_file(source: str, target: str, transfer: Transfer, stop: Callable[[
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise SourceFileError("It is no regular file.")
-        blocks = _blocks(descriptor, status.st_size, stop)
         if transfer is not Transfer.COPY and _link(source, target, status):
-            return _hash(blocks)
-        return _copy(blocks, target, status)
+            return _hash(descriptor, status.st_size, stop)
+        return _copy(descriptor, target, status, stop)
     finally:
         os.close(descriptor)
 
 
-def hash_file(path: str, stop: Callable[[], None]) -> HashedFile | None:
-    """What a file is now; None where there is none, or it cannot be read."""
+def hash_file(path: str, size: int, stop: Callable[[], None]) -> HashedFile | None:
+    """What a file is now, which had this size; None where there is none, or it cannot be read."""
     try:
         descriptor = _open(path)
     except SourceFileError:
         return None
     try:
-        status = os.fstat(descriptor)
-        return _hash(_blocks(descriptor, status.st_size, stop)) if stat.S_ISREG(status.st_mode) else None
+        return _hash(descriptor, size, stop)
     except SourceFileError:
         return None
     finally:
         os.close(descriptor)
 
 
-def _copy(blocks: Iterator[bytes], target: str, status: os.stat_result) -> HashedFile:
+def _copy(descriptor: int, target: str, status: os.stat_result, stop: Callable[[], None]) -> HashedFile:
     """The hash is that of what was read, so that a look at what was written can be compared with it."""
-    written = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    written = os.open(target, NEW_FILE, 0o666)
     try:
-        hashed = _hash(blocks, partial(_write, written))
+        hashed = _hash(descriptor, status.st_size, stop, written)
         os.utime(written, ns=(status.st_atime_ns, status.st_mtime_ns))
     except SourceFileError:
         os.unlink(target)  # noqa: PTH108 - a Path for each file costs more than its hash
@@ -109,32 +108,33 @@ def _link(source: str, target: str, status: os.stat_result) -> bool:
     raise SourceFileError("It was replaced while it was read.")
 
 
-def _hash(blocks: Iterator[bytes], on_block: Callable[[bytes], None] | None = None) -> HashedFile:
-    """Hand each block to ``on_block`` as it is hashed."""
-    digest, size = hashlib.sha256(), 0
-    for block in blocks:
-        digest.update(block)
-        size += len(block)
-        if on_block is not None:
-            on_block(block)
-    return HashedFile(digest.hexdigest(), size)
-
-
-def _blocks(descriptor: int, size: int, stop: Callable[[], None]) -> Iterator[bytes]:
-    """What is in a file of about this size; SourceFileError."""
+def _hash(descriptor: int, size: int, stop: Callable[[], None], target: int | None = None) -> HashedFile:
+    """The rest of a file of about this size, written to ``target`` meanwhile; SourceFileError."""
     most = min(size + 1, BLOCK)  # a buffer of a megabyte for each small file would take longer than its content
+    digest, count = hashlib.sha256(), 0
+    while block := _read(descriptor, most):
+        digest.update(block)
+        count += len(block)
+        if target is not None:
+            write_all(target, block)
+        stop()
+        if count == size and len(block) < most:
+            break  # this was its end: a call less for each small file
+    return HashedFile(digest.hexdigest(), count)
+
+
+def _read(descriptor: int, most: int) -> bytes:
     try:
-        while block := os.read(descriptor, most):
-            yield block
-            stop()
+        return os.read(descriptor, most)
     except OSError as error:
         raise SourceFileError(f"It cannot be read: {error.strerror}.") from None
 
 
-def _write(target: int, block: bytes) -> None:
-    rest = memoryview(block)
-    while rest:
-        rest = rest[os.write(target, rest) :]
+def write_all(target: int, data: bytes) -> None:
+    """Write to a descriptor, however often that takes."""
+    count = os.write(target, data)
+    while count < len(data):
+        count += os.write(target, memoryview(data)[count:])
 
 
 def remove_source(source: Path, target: Path) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from hashlib import sha256
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 from uuid import UUID
 
@@ -24,7 +24,15 @@ from archivebox.core.evidence.signature import MANIFEST, KeyUnusableError, Signe
 from archivebox.core.evidence.verification import Finding
 from archivebox.core.outputs.output_files import columns_of
 from archivebox.imports.page import ImportedFile, ImportedOutput, ImportedPage, NotImported
-from archivebox.imports.transfer import SourceFileError, Transfer, hash_file, remove_source, transfer_file
+from archivebox.imports.transfer import (
+    NEW_FILE,
+    SourceFileError,
+    Transfer,
+    hash_file,
+    remove_source,
+    transfer_file,
+    write_all,
+)
 from archivebox.lib.files import OutputFile, remove_tree
 from archivebox.lib.files import mimetype_of as output_type_of
 from archivebox.lib.urls import BadUrl, parse_url, path_domain_of
@@ -102,7 +110,7 @@ class PageWriter:
         for output in page.outputs:
             for file in output.files:
                 self.stop()
-                remove_source(file.source, folder / output.plugin / file.name)
+                remove_source(Path(file.source), folder / output.plugin / file.name)
 
     def plan(self, page: ImportedPage) -> WrittenPage:
         """Where it will lie; PageNotImportedError where it cannot be kept."""
@@ -141,15 +149,16 @@ class PageWriter:
         target = f"{folder}/{plugin}/{file.name}"
         parent = target.rpartition("/")[0]
         try:
-            if parent not in made:
-                _make_folder(parent)
-                made.add(parent)
-            hashed = transfer_file(str(file.source), target, self._transfer, self.stop)
+            for one in (folder, parent):
+                if one not in made:
+                    _make_folder(one)
+                    made.add(one)
+            hashed = transfer_file(file.source, target, self._transfer, self.stop)
         except (FileExistsError, NotADirectoryError):
             raise SourceFileError("Another file has this name.") from None
         if file.sha256 and hashed.sha256 != file.sha256:
             raise PageNotImportedError(f"{plugin}/{file.name} is not the file that was exported: it was changed since.")
-        return {"sha256": hashed.sha256, "size": hashed.size, "mimetype": mimetype_of(target), "programs": []}
+        return {"sha256": hashed.sha256, "size": hashed.size, "mimetype": mimetype_of(f"/{file.name}"), "programs": []}
 
     def _keep_hashes(self, written: WrittenPage, folder: str) -> None:
         """Write the hashes, and their signature where there is a key."""
@@ -160,13 +169,20 @@ class PageWriter:
         signed = self._signer.files(data, written.key, written.url) if self._signer is not None else {}
         _make_folder(f"{folder}/{HASHES}")
         for name, content in ((MANIFEST, data), *signed.items()):
-            with open(f"{folder}/{name}", "xb") as file:  # noqa: PTH123 - pathlib takes twice the time
-                file.write(content)
+            _write_file(f"{folder}/{name}", content)
         now = timezone.now()
         output = ImportedOutput(HASHES, Status.SUCCEEDED, summary="hashes.json", started_at=now, ended_at=now)
         facts = {"root_hash": manifest["root_hash"], "files": len(written.entries)}
         sizes = [(name.partition("/")[2], len(content)) for name, content in ((MANIFEST, data), *signed.items())]
         written.results.append((output, {**_columns_of(sizes), "output_json": facts}))
+
+
+def _write_file(path: str, content: bytes) -> None:
+    descriptor = os.open(path, NEW_FILE, 0o666)  # three calls; open() makes six
+    try:
+        write_all(descriptor, content)
+    finally:
+        os.close(descriptor)
 
 
 def _make_folder(folder: str) -> None:
@@ -186,7 +202,7 @@ def compare(written: WrittenPage, stop: Callable[[], None]) -> None:
     """Compare what lies in the collection with the hashes of what was read; PageNotImportedError if it differs."""
     folder, finding = str(DATA_FOLDER.root / written.folder), Finding()
     for name, entry in written.entries.items():
-        found = hash_file(f"{folder}/{name}", stop)
+        found = hash_file(f"{folder}/{name}", entry["size"], stop)
         if found is None:
             finding.missing.append(name)
         elif found.sha256 != entry["sha256"]:

@@ -99,7 +99,7 @@ class ExportReader:
             target = folder / str(number)
             with archive.open(member_name(page["id"], path)) as source, target.open("wb") as unpacked:
                 shutil.copyfileobj(source, unpacked)
-            taken = ImportedFile(name, target, sha256=str(file["sha256"]))
+            taken = ImportedFile(name, str(target), sha256=str(file["sha256"]))
             yield ImportedOutput(plugin, Status.SUCCEEDED, (taken,))
 
 

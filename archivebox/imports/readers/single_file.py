@@ -45,7 +45,7 @@ class SingleFilePage:
         self._scratch = self._scratch or Scratch()
         folder = self._scratch.page_folder()
         content = self._read()
-        file = ImportedFile(FILE, self._path)
+        file = ImportedFile(FILE, str(self._path))
         output = ImportedOutput("singlefile", Status.SUCCEEDED, (file,), FILE, self._date, self._date)
         yield ImportedPage(
             key=self._path.name, url=self._url, captured_at=self._date, title=content.title, mime_type="text/html",

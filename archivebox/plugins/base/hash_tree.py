@@ -19,6 +19,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypedDict
@@ -150,6 +151,7 @@ def root_of(levels: Sequence[Sequence[bytes]]) -> bytes:
     return levels[-1][0] if levels else hashlib.sha256(b"").digest()
 
 
+@lru_cache(maxsize=4096)  # imported pages have files of the same names
 def mimetype_of(path: str) -> str:
     """The type by the name alone; `.gz` and its like count as what they are, a compressed file."""
     if path.endswith(".warc.gz"):

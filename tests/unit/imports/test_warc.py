@@ -228,7 +228,7 @@ def test_reading_goes_on_behind_a_page_and_leaves_nothing() -> None:
     first, second = reader.pages()
     [again] = reader.pages(first.key)
     assert again.key == second.key
-    source = again.outputs[0].files[0].source  # type: ignore[union-attr]
+    source = Path(again.outputs[0].files[0].source)  # type: ignore[union-attr]
     assert source.exists()
     again.done()  # type: ignore[union-attr]
     assert not source.exists()

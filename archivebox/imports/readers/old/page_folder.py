@@ -65,7 +65,7 @@ class PageFolder:
                 found.left_out.append(NotImported(f"{folder.name}/{path}", why))
                 continue
             plugin, name = place_of(path)
-            found.files.setdefault(plugin, []).append(ImportedFile(name, Path(entry.path)))
+            found.files.setdefault(plugin, []).append(ImportedFile(name, entry.path))
         if count == MOST_FILES:
             found.left_out.append(NotImported(str(folder), f"It has more than {MOST_FILES:,} files; the rest stayed."))
         for files in found.files.values():

@@ -35,7 +35,7 @@ class PageTexts:
             return ()
         for source in (there[name] for name in SAVED if name in there):
             try:
-                html = read_regular(source, DOCUMENT_MOST)
+                html = read_regular(Path(source), DOCUMENT_MOST)
             except OSError:
                 continue
             content = self._documents.read(html, url, "text/html", "text/html; charset=utf-8")
