@@ -1,4 +1,6 @@
-"""Owns when a machine looks after what it has stored: bodies that no page has, local copies, and the object store."""
+"""Owns when a machine looks after what it has stored: bodies that no page has, what killed readers have left, local
+copies, and the object store.
+"""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -13,6 +15,7 @@ from archivebox.core.page_storage.copies import changed_copies, evict
 from archivebox.core.page_storage.garbage import StoreGarbage, collect_unknown, collect_unused, collect_uploads
 from archivebox.core.page_storage.uploading import store_page
 from archivebox.core.snapshot import Snapshot
+from archivebox.imports.readers.scratch import remove_left_folders
 from archivebox.lib.object_store import ObjectStoreError
 from archivebox.machine.host import Machine
 from archivebox.machine.periodic import DAILY, periodic_task
@@ -35,6 +38,14 @@ class StorageUpkeep:
         with periodic_task(f"storage_gc:{Machine.current().pk}", DAILY) as is_due:
             if is_due:
                 self._folders = store_folders(DATA_FOLDER.users)
+        if is_due:
+            self._remove_left_folders()
+
+    def _remove_left_folders(self) -> None:
+        try:
+            remove_left_folders()
+        except OSError as error:
+            log.warning("Not deleted: %s action=left_folders_not_removed", error)
 
     def look_through_next(self) -> None:
         """Delete what is unused in one folder, on any thread. What cannot be deleted stays: it ends no worker."""

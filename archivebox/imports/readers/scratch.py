@@ -1,6 +1,7 @@
 """Owns where readers write what they make: a folder of the collection, which is gone with its reader.
 
-Where the reader was killed, the next one clears it away, with the files of a page that had not got its row.
+Where the reader was killed, the next one clears it away, or the daily upkeep does, with the files of a page that had
+not got its row.
 """
 
 import fcntl
@@ -47,6 +48,13 @@ class Scratch:
     def remove(self, folder: Path) -> None:
         """Delete the files of one page."""
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_left_folders() -> None:
+    """Delete what readers have left whose processes were killed."""
+    if DATA_FOLDER.imports.is_dir():
+        with locked(DATA_FOLDER.imports):
+            _clear_away(DATA_FOLDER.imports)
 
 
 def _remove(folder: Path, descriptor: int) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from archivebox.imports.readers.scratch import Scratch
 from archivebox.jobs.storage_upkeep import StorageUpkeep
 from archivebox.machine.periodic import PeriodicTask, repeat_at_once
 from archivebox.storage.layout import DataFolder
@@ -53,3 +54,12 @@ def test_a_folder_that_cannot_be_read_ends_no_worker(collection: DataFolder) -> 
     path.mkdir()  # neither a record nor to be deleted as one
     upkeep.look_through_next()
     assert path.is_dir()
+
+
+def test_what_a_killed_reader_has_left_is_deleted_once_a_day(collection: DataFolder) -> None:
+    left, at_work = collection.imports / "reading-left", Scratch()
+    left.mkdir()
+    (left / "body").write_text("x")
+    StorageUpkeep().begin_if_due()
+    assert not left.exists()
+    assert at_work.path.is_dir()
