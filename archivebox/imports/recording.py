@@ -9,7 +9,7 @@ from pathlib import Path
 from archivebox.contract.outcomes import Status
 from archivebox.imports.answer import ArchivedAnswer, Headers
 from archivebox.imports.document import DocumentContent
-from archivebox.imports.page import ImportedFile, ImportedOutput
+from archivebox.imports.page import ImportedFile, ImportedOutput, Stop, go_on
 from archivebox.plugins.base.packing import pack
 from archivebox.plugins.base.responses import CDXJ, INDEX
 from archivebox.plugins.base.warc_file import WarcWriter, new_record_id
@@ -23,11 +23,11 @@ _PLAIN = ".plain.warc"
 
 
 class PageRecording:
-    """The answers of one page; ``folder`` is its own, and is filled with files."""
+    """The answers of one page; ``folder`` is its own, and is filled with files. ``stop`` may raise."""
 
-    def __init__(self, folder: Path, captured_at: datetime, software: str) -> None:
+    def __init__(self, folder: Path, captured_at: datetime, software: str, stop: Stop = go_on) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self._folder = folder
+        self._folder, self._stop = folder, stop
         self._session = f"{captured_at.astimezone(UTC):%Y%m%d%H%M%S}.warc"
         self._warc = WarcWriter(str(folder / _PLAIN))
         self._lines: list[dict[str, object]] = []
@@ -42,6 +42,7 @@ class PageRecording:
 
     def add(self, answer: ArchivedAnswer) -> None:
         """Keep an answer, and close its body."""
+        self._stop()
         date = _moment(answer.date)
         identifier, is_revisit = new_record_id(), answer.size > 0 and answer.sha256 in self._bodies
         fields = {
@@ -73,7 +74,7 @@ class PageRecording:
         self._warc.close()
         name = f"{self._session}.gz"
         packed = self._folder / name
-        lines = pack(str(self._folder / _PLAIN), str(packed))
+        lines = pack(str(self._folder / _PLAIN), str(packed), stop=self._stop)
         (self._folder / _PLAIN).unlink()
         cdxj, index = self._folder / CDXJ, self._folder / INDEX
         cdxj.write_text("".join(sorted(lines)))

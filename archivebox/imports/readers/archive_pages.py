@@ -20,7 +20,7 @@ from archivebox.imports.answer import (
     read_status,
 )
 from archivebox.imports.document import DOCUMENT_MOST, DocumentContent, DocumentReader
-from archivebox.imports.http_body import UnknownCodingError
+from archivebox.imports.http_body import ByteSource, UnknownCodingError
 from archivebox.imports.page import ImportedPage, InterruptibleReader, NotImported, NotReadableError, SourceReport, Stop
 from archivebox.imports.readers.belonging import answers_of_page
 from archivebox.imports.readers.page_rules import HTML, mark_pages, redirects_to
@@ -52,6 +52,17 @@ class ListedPage:
     time: float
     title: str = ""
     text: str = ""
+
+
+class _StoppableSource:
+    """Bytes of a body, which may be long: ``stop`` is called before each part of it."""
+
+    def __init__(self, source: ByteSource, stop: Stop) -> None:
+        self._source, self._stop = source, stop
+
+    def read(self, size: int, /) -> bytes:
+        self._stop()
+        return self._source.read(size)
 
 
 class ArchivePages(InterruptibleReader):
@@ -153,7 +164,7 @@ class ArchivePages(InterruptibleReader):
             reason = "Its content is not in the file: a record says only that it had not changed."
             return NotImported(url, reason, listed.key)
         folder = self._scratch.page_folder()
-        recording = PageRecording(folder / "warc", answer.date, self._kind)
+        recording = PageRecording(folder / "warc", answer.date, self._kind, self.stop)
         content_type = header_of(main.headers, "content-type")
         content = self._documents.read(main.head_of_body(DOCUMENT_MOST), main.url, main.mime, content_type)
         main.is_main, main.kind = True, "Document"
@@ -213,7 +224,7 @@ class ArchivePages(InterruptibleReader):
         else:
             found.status, found.reason = read_status(block)
             found.headers = read_header_lines(block)
-        fill_body(found, block)
+        fill_body(found, _StoppableSource(block, self.stop))
         self._describe(found, answer)
         return found
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from archivebox.imports.page import ImportedPage, InterruptibleReader, NotImported, Reader
+from archivebox.imports.readers.archive_pages import ArchivePages
 from archivebox.plugins.base.warc_file import WarcWriter
 from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.recorded import RecordedRequest, reply_to
@@ -86,6 +87,26 @@ def assert_stops(reader: Reader | None) -> None:
     reader.stop = stop
     with pytest.raises(StoppedError):
         reader.report()
+
+
+def count_stops(reader: Reader | None) -> int:
+    """How often ``stop`` is called while the first page is made; what the last of these calls raises ends it."""
+    assert isinstance(reader, ArchivePages)
+    reader.report()
+    count, last = 0, 0
+
+    def stop() -> None:
+        nonlocal count
+        count += 1
+        if count == last:
+            raise StoppedError
+
+    reader.stop = stop
+    next(reader.pages())
+    last, count = count, 0
+    with pytest.raises(StoppedError):
+        next(reader.pages())
+    return last
 
 
 class ImportedFolder:

@@ -12,7 +12,7 @@ import pytest
 from archivebox.imports.page import NotReadableError
 from archivebox.imports.readers.har import open_har
 from archivebox.imports.readers.json_stream import JsonStream
-from tests.unit.imports.archives import FILES, ImportedFolder, assert_stops, read
+from tests.unit.imports.archives import FILES, ImportedFolder, assert_stops, count_stops, read
 
 SITE = "http://127.0.0.1:8765"
 
@@ -93,6 +93,16 @@ def test_converting_a_har_ends_when_it_is_to_stop() -> None:
     reader = open_har(FILES / "browser.har")
     assert_stops(reader)
     assert [path.name for path in reader._scratch.path.iterdir()] == ["har.warc"]  # type: ignore[union-attr]
+
+
+def test_making_a_page_ends_within_each_of_its_answers(tmp_path: Path) -> None:
+    """Its main answer is read, kept and packed in parts; so is what else it has."""
+    document = entry("http://a.example/", {"text": "<p>x"})
+    large = {"text": "y" * 300_000, "mimeType": "text/plain"}
+    alone = count_stops(open_har(write_har(tmp_path / "a.har", document)))
+    assert alone >= 3
+    many = [entry(f"http://a.example/{number}", large) for number in range(4)]
+    assert count_stops(open_har(write_har(tmp_path / "b.har", document, *many))) >= alone + 4 * 6
 
 
 def test_strange_entries_do_no_harm(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from .sharing import SHARED_MIN, BodySharing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import BinaryIO
 
     from .sharing import SharedBody
@@ -31,16 +31,18 @@ HTTP_HEAD_MAX = 1 << 16
 _END = b"\r\n\r\n"
 
 
-def pack(source: str, target: str, sharing: BodySharing | None = None) -> list[str]:
+def pack(
+    source: str, target: str, sharing: BodySharing | None = None, stop: Callable[[], object] = lambda: None
+) -> list[str]:
     """Write the whole records of `source` to `target`, packed; return the lines of its index.
 
     With `sharing`, large bodies go into files of their own beside it, and `revisit` records tell of those that an
-    earlier page had.
+    earlier page had. `stop` is called before each part of a record, and may raise.
     """
     folder, name = os.path.split(target)
     temporary = os.path.join(folder, f".{name}.tmp")
     with open(source, "rb") as plain, open(temporary, "wb") as packed:
-        lines = _Packer(plain, packed, name, sharing).pack(read_records(source))
+        lines = _Packer(plain, packed, name, sharing, stop).pack(read_records(source))
     os.replace(temporary, target)
     return lines
 
@@ -48,8 +50,10 @@ def pack(source: str, target: str, sharing: BodySharing | None = None) -> list[s
 class _Packer:
     """One file while it is packed."""
 
-    def __init__(self, plain: BinaryIO, packed: BinaryIO, name: str, sharing: BodySharing | None) -> None:
-        self._plain, self._packed, self._name, self._sharing = plain, packed, name, sharing
+    def __init__(
+        self, plain: BinaryIO, packed: BinaryIO, name: str, sharing: BodySharing | None, stop: Callable[[], object]
+    ) -> None:
+        self._plain, self._packed, self._name, self._sharing, self._stop = plain, packed, name, sharing, stop
         self._lines: list[str] = []
         self._shared: dict[str, SharedBody] = {}  # by digest: those whose line the index has
 
@@ -63,7 +67,7 @@ class _Packer:
 
     def _pack_whole(self, record: WarcRecord) -> None:
         offset = self._packed.tell()
-        _pack_one(self._plain, record, self._packed)
+        _pack_one(self._plain, record, self._packed, self._stop)
         if record.type in cdxj.SHOWN:
             self._index(record, self._block(record, HEAD_SIZE), offset)
 
@@ -75,7 +79,7 @@ class _Packer:
         if record.type == "revisit":
             body = sharing.find(digest[1])
         elif self._is_large(record) and self._is_answer_to_get(record, following):
-            body = sharing.keep(digest[1], lambda file: _pack_one(self._plain, record, file))
+            body = sharing.keep(digest[1], lambda file: _pack_one(self._plain, record, file, self._stop))
         else:
             return False
         if body is None:
@@ -122,10 +126,11 @@ class _Packer:
         return self._plain.read(min(record.block_size, size))
 
 
-def _pack_one(plain: BinaryIO, record: WarcRecord, packed: BinaryIO) -> None:
+def _pack_one(plain: BinaryIO, record: WarcRecord, packed: BinaryIO, stop: Callable[[], object]) -> None:
     plain.seek(record.offset)
     left, packer = record.length, zlib.compressobj(LEVEL, zlib.DEFLATED, GZIP)
     while left and (piece := plain.read(min(left, COPY_SIZE))):
+        stop()
         packed.write(packer.compress(piece))
         left -= len(piece)
     packed.write(packer.flush())
