@@ -8,7 +8,6 @@ from django.db.models import prefetch_related_objects
 
 from archivebox.base_models.paging import NEWEST, Order, PageCursor, PageOfRows, page_near, page_of
 from archivebox.core.note import Note
-from archivebox.core.page_storage.folder import local_folder
 from archivebox.core.snapshot import SHOWN_TITLE, Snapshot
 from archivebox.search.backend import SearchHit
 from archivebox.search.excerpts import LOOKED_AT, excerpt, excerpt_of, spans
@@ -143,5 +142,6 @@ def _is_in(word: str, text: str) -> bool:
 
 
 def _match(snapshot: Snapshot, hit: SearchHit, words: Sequence[str], most: int = LOOKED_AT) -> Match:
-    snippet = excerpt_of(local_folder(snapshot) / hit.plugin / hit.file, words, most)
+    """Nothing is fetched for it: a page whose files are in an object store alone is shown without."""
+    snippet = excerpt_of(snapshot.path / hit.plugin / hit.file, words, most)
     return Match(f"{hit.plugin}/{hit.file}", snippet, spans(snippet, words))

@@ -159,11 +159,12 @@ OF_PAGE_FOLDERS = {
     "jobs/actions.py",
     "jobs/storage_upkeep.py",
     "search/backend.py",
+    "search/finding.py",
     "workers/execute/page/results.py",
     "workers/execute/page/rows.py",
     "workers/execute/page/sealing.py",
 }
-"""These write or delete the folder of a page, or only say where it is."""
+"""These write or delete the folder of a page, only say where it is, or do without where it is not here."""
 
 
 def names_a_page_folder(node: ast.AST) -> bool:

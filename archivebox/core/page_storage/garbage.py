@@ -90,7 +90,8 @@ def collect_unknown(report: StoreGarbage) -> None:
 def _check_is_ours(store: ObjectStore) -> None:
     listed = {one.key for one in store.list(COLLECTION)}
     ours = set(StoredObject.objects.filter(key__startswith=COLLECTION).values_list("key", flat=True))
-    if not listed or not listed <= ours:
+    is_empty = not listed and next(iter(store.list("pages/")), None) is None
+    if not is_empty and (not listed or not listed <= ours):
         raise StoreRefusedError(
             "The store holds pages of another collection, or nothing says whose they are: nothing without a row was "
             "deleted. Give each collection a prefix of its own in STORAGE_URL."

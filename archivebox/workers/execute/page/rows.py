@@ -95,7 +95,9 @@ class Loaded:
                 hook, result.status, result.pk, result.attempts, reason=result.reason, recorded=result.status
             )
             row = latest.get(result.pk)
-            if _is_unjudged(result, row):
+            if self._is_lost(result, row, here):
+                item.status = "queued"
+            elif _is_unjudged(result, row):
                 self._resume(item, row)
             elif self._is_due(result):
                 item.status = "queued"
@@ -106,6 +108,18 @@ class Loaded:
         self.ended_before = {str(row.pk) for row in hooks} if self.snapshot.attempts else set()
         self._fail_orphaned(results.values())
         return planned
+
+    def _is_lost(self, result: Known, row: Process | None, here: UUID | None) -> bool:
+        """Whether its files are on the disk of another machine alone: machines that have a store share no folders.
+
+        What another has sealed is in the store, and what it has made since is not.
+        """
+        if row is None or row.machine_id == here or not has_store():
+            return False
+        if result.status not in {"succeeded", "noresults", "failed"} or row.status == Process.StatusChoices.RUNNING:
+            return False  # it is judged, runs again, or never ran
+        sealed_at = self.snapshot.sealed_at
+        return sealed_at is None or row.ended_at is None or row.ended_at > sealed_at
 
     def _is_due(self, result: Known) -> bool:
         """Whether it is tried again now: a page that is opened again is so for all that have waited half their time."""
