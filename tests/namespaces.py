@@ -31,7 +31,7 @@ def why_no_namespaces() -> str:
         return "namespaces are Linux's"
     if os.geteuid() != 0:
         return "needs root, to make namespaces"
-    for program in ("unshare", "nsenter", "ip"):
+    for program in ("setpriv", "unshare", "nsenter", "ip"):
         if shutil.which(program) is None:
             return f"needs {program} (Debian: util-linux, iproute2)"
     made = subprocess.run(
@@ -46,7 +46,17 @@ class Namespace:
     def __init__(self, *, net: bool = False) -> None:
         self._entered = ["--mount", "--pid", *(["--net"] if net else [])]
         init = [sys.executable, "-S", "-c", _INIT]
-        command = ["unshare", *self._entered, "--fork", "--kill-child", "--mount-proc", *init]
+        # setpriv(1): it ends with us, also where we are killed.
+        command = [
+            "setpriv",
+            "--pdeathsig=KILL",
+            "unshare",
+            *self._entered,
+            "--fork",
+            "--kill-child",
+            "--mount-proc",
+            *init,
+        ]
         self._holder = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         assert self._holder.stdout is not None
         assert self._holder.stdout.readline(), "no namespace could be made"

@@ -17,6 +17,7 @@ from tests.fleet.ledger import FleetLedger
 from tests.fleet.network import HOSTS, PORT
 from tests.integration.engine.driver import wait_for
 from tests.namespaces import why_no_namespaces
+from tests.suite.postgres import end_on_signals
 
 PAGES = 300
 CUT_OFF = 120.0
@@ -31,6 +32,7 @@ def main(pages: int = PAGES) -> int:
     """Return 1 where something was lost, doubled or left."""
     if why := why_no_namespaces():
         raise SystemExit(f"No fleet can be made here: {why}")
+    end_on_signals()
     began = time.monotonic()
     settings = {"LIB_DIR": os.environ["ARCHIVEBOX_TESTS_LIB"], "CHROME_SANDBOX": "false"}
     with tempfile.TemporaryDirectory(prefix="fleet-") as base, fleet(Path(base), {}, **settings) as made:
