@@ -68,11 +68,11 @@ class TakenBrowser(Browser):
 
     def end(self) -> None:
         """Let go of it, and wait until its parent has ended it and removed its folder; else do that here."""
-        self.pipe.close()
-        self.parent.shutdown(socket.SHUT_WR)
+        self.parent.shutdown(socket.SHUT_WR)  # before the pipe is closed: of that it takes 0.15 s longer to leave
         if not select.select([self.parent], [], [], END_TIME)[0]:
             log("the browser is killed: the process that started it does not end it")
         self.kill()
+        self.pipe.close()
         remove_folder(self.folder)
         self.parent.close()
 
