@@ -11,9 +11,9 @@ from pydantic import Field
 from archivebox.accounts.permission import visible_snapshots
 from archivebox.accounts.roles import Action
 from archivebox.api.credentials import Bearer, whoever
-from archivebox.core.page_storage.folder import local_folder
 from archivebox.core.snapshot import Snapshot
-from archivebox.replay.files import NotThereError, open_beneath, split_path
+from archivebox.replay.files import NotThereError, split_path
+from archivebox.replay.folders import open_page_file
 
 router = Router(tags=["files"])
 NEVER_DRAWN = "default-src 'none'; sandbox"
@@ -53,7 +53,7 @@ def get_file(request: HttpRequest, snapshot_id: UUID, path: str) -> FileResponse
     """One file as it was kept, to be saved: a browser draws nothing of it here."""
     try:
         names = split_path(path)
-        opened = open_beneath(local_folder(_snapshot(request, snapshot_id)), names)
+        opened = open_page_file(_snapshot(request, snapshot_id), names)
     except NotThereError:
         raise Http404 from None
     if opened.is_folder:

@@ -11,13 +11,13 @@ from archivebox.cli.mcp.protocol import Tool, ToolError
 from archivebox.contract.formats import best_of
 from archivebox.core.intake.request import ASSISTANT, CrawlRequest, RequestRefusedError
 from archivebox.core.intake.submit import submit
-from archivebox.core.page_storage.folder import local_folder
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl
 from archivebox.hooks import outputs_of
 from archivebox.lib import jsonl
 from archivebox.lib.jsonl import JSON
-from archivebox.replay.files import NotThereError, open_beneath
+from archivebox.replay.files import NotThereError
+from archivebox.replay.folders import open_page_file
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.finding import find
 from archivebox.search.query import QueryError, chosen
@@ -98,7 +98,7 @@ def _find(text: str) -> Snapshot:
 def _read(snapshot: Snapshot, path: tuple[str, ...], start: int) -> tuple[bytes, int]:
     """A part of a file, and the size of all of it; links are not followed."""
     try:
-        opened = open_beneath(local_folder(snapshot), path)
+        opened = open_page_file(snapshot, path)
     except NotThereError:
         raise ToolError("The text is no longer there.") from None
     try:

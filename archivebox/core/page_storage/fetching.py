@@ -2,10 +2,14 @@
 
 import hashlib
 import os
+import stat
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import BinaryIO, cast
 
 from archivebox.config.page_storage import object_store
 from archivebox.core.page_storage.copies import CopyNote, copy_lock, read_note, write_note
@@ -14,7 +18,7 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.lib.files import remove_tree
 from archivebox.lib.object_store import ObjectChangedError
 from archivebox.lib.syncing import sync_file_system
-from archivebox.storage.page_archive import ArchiveDamagedError, read_directory, unpack
+from archivebox.storage.page_archive import ArchiveDamagedError, checked, read_directory, unpack
 from archivebox.storage.shared_bodies import WARC, linked_digest, remove_page, store_of, stored_path
 
 _BODY_MODE = 0o444
@@ -43,6 +47,36 @@ def fetch_copy(snapshot: Snapshot, stored: PageObjects) -> None:
         if note is None or stored.page.key not in note.keys or not snapshot.path.is_dir():
             _fetch(snapshot.path, stored)
             write_note(snapshot.pk, CopyNote((stored.page.key,), stored.page.size))
+
+
+def fetch_file(stored: PageObjects, name: str) -> BinaryIO | None:
+    """One file of a page as a temporary file, by a range of its object; None: there is none. ObjectStoreError, OSError.
+
+    A path that a link is part of names no file.
+    """
+    body = next((body for body in stored.bodies if name == f"{WARC}/{body.name}"), None)
+    if body is not None:
+        return _temporary(_checked_body(body))
+    page = stored.page
+    try:
+        members = read_directory(partial(read_range, page.key), page.size)
+        member = next((each for each in members if each.name == name and stat.S_ISREG(each.mode)), None)
+        if member is None:
+            return None
+        return _temporary(checked(member, object_store().read(page.key, member.start, member.stop)))
+    except ArchiveDamagedError as error:
+        raise ObjectChangedError(f"The object {page.key} is damaged: {error}.") from error
+
+
+def _temporary(blocks: Iterable[bytes]) -> BinaryIO:
+    file = cast("BinaryIO", TemporaryFile())  # noqa: SIM115 - closed by who reads it
+    try:
+        file.writelines(blocks)
+        file.seek(0)
+    except BaseException:
+        file.close()
+        raise
+    return file
 
 
 def sha256_of(path: Path) -> str:
@@ -95,11 +129,16 @@ def _add_body(page: Path, body: StoredObject) -> None:
 
 
 def _fetch_body(target: Path, body: StoredObject) -> None:
-    digest = hashlib.sha256()
     with target.open("xb") as file:
-        for block in object_store().read(body.key):
-            digest.update(block)
-            file.write(block)
+        file.writelines(_checked_body(body))
     target.chmod(_BODY_MODE)
+
+
+def _checked_body(body: StoredObject) -> Iterator[bytes]:
+    """The blocks of a shared body; ObjectChangedError at their end if they are not its bytes."""
+    digest = hashlib.sha256()
+    for block in object_store().read(body.key):
+        digest.update(block)
+        yield block
     if digest.hexdigest() != body.sha256:
         raise ObjectChangedError(f"The object {body.key} is damaged: it is not what was stored.")

@@ -17,9 +17,14 @@ def local_folder(snapshot: Snapshot) -> Path:
 
     With STORAGE_URL, a page that is not here, or is older than the stored one, is fetched first: ObjectStoreError.
     """
-    if has_store() and (missing := missing_page(snapshot)) is not None:
-        fetch_copy(snapshot, missing)
+    if (absent := absent_page(snapshot)) is not None:
+        fetch_copy(snapshot, absent)
     return snapshot.path
+
+
+def absent_page(snapshot: Snapshot) -> PageObjects | None:
+    """The objects of a page whose files are not on this machine, or are older here; None: they are here, or nowhere."""
+    return missing_page(snapshot) if has_store() else None
 
 
 def missing_page(snapshot: Snapshot) -> PageObjects | None:

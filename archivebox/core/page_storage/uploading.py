@@ -3,7 +3,7 @@
 import hashlib
 import io
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, cast
 from uuid import UUID
@@ -59,6 +59,8 @@ class PageUpload:
     new_bodies: list[tuple[StoredObject, BodyFile]]
     known_bodies: list[UUID]
     collection: StoredObject
+    sent: set[str] = field(default_factory=set)
+    """Keys of bodies that are in the store by now: an attempt that fails is not made from the start."""
 
 
 def read_contents(folder: Path) -> PageContents:
@@ -93,8 +95,11 @@ def send_objects(upload: PageUpload, note_upload: Callable[[str], None], may_go_
     if upload.collection.stored_at is None:
         store.put_bytes(upload.collection.key, COLLECTION_DATA)
     for row, body in upload.new_bodies:
+        if row.key in upload.sent:
+            continue
         with body.path.open("rb") as file:
             store.put_file(row.key, _interruptible(file, may_go_on), body.size)
+        upload.sent.add(row.key)
     with open_archive(upload.contents.folder, upload.contents.members) as archive:
         _send_page(store, upload, _interruptible(cast("BinaryIO", archive), may_go_on), note_upload)
 

@@ -23,6 +23,8 @@ from archivebox.core.page_storage.garbage import StoreGarbage, collect_unknown, 
 from archivebox.core.page_storage.moving import MoveReport, copy_objects, fetch_all, store_all
 from archivebox.core.page_storage.uploading import begin_upload, disown, read_contents, store_page
 from archivebox.lib.object_store import ObjectStoreError, StoreRefusedError
+from archivebox.replay.files import NotThereError
+from archivebox.replay.folders import open_page_file
 from archivebox.storage.layout import DataFolder
 from tests import factories
 from tests.status_triggers import arrange
@@ -103,6 +105,30 @@ def test_a_page_that_is_not_here_is_fetched(store: Path) -> None:
     assert (folder / "text" / "link").readlink() == Path("words.txt")
     assert (folder / "empty").is_dir()
     assert (folder / "warc" / BODY).samefile(local_folder(second) / "warc" / BODY)
+
+
+def test_one_file_of_a_page_that_is_not_here_is_fetched_alone(store: Path) -> None:
+    page = stored(words="the words")
+    shutil.rmtree(page.path)
+    note_path(page.pk).unlink()
+    assert read(page, "text", "words.txt") == b"the words"
+    assert read(page, "warc", BODY) == b"a body"
+    for names in (("text", "link"), ("text", "none.txt"), ("text",), ("empty",)):
+        with pytest.raises(NotThereError):
+            open_page_file(page, names)
+    assert not page.path.exists()
+    (object_of_page,) = store.glob("pages/*/*.zip")
+    object_of_page.write_bytes(object_of_page.read_bytes().replace(b"the words", b"her words"))
+    with pytest.raises(ObjectStoreError, match="damaged"):
+        open_page_file(page, ("text", "words.txt"))
+
+
+def read(page: Snapshot, *names: str) -> bytes:
+    opened = open_page_file(page, names)
+    with os.fdopen(opened.descriptor, "rb") as file:
+        data = file.read()
+    assert opened.size == len(data)
+    return data
 
 
 def test_without_a_store_nothing_is_asked(
