@@ -11,8 +11,10 @@ import shutil
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
+from uuid import UUID
 
-from archivebox.lib.files import atomic_write, remove_tree, walk_entries
+from archivebox.lib.files import atomic_write, read_regular, remove_tree, walk_entries
 from archivebox.storage.layout import HOOK_RUNS
 from archivebox.storage.shared_bodies import is_linked_name
 
@@ -20,9 +22,18 @@ NOTE = "linked_outputs.json"
 """In a page's folder: which of its files are those of an earlier version."""
 LINKED_MIN = 1_000
 """Bytes; a smaller file is not worth a link."""
+_NOTE_MAX = 1_000_000
+"""Bytes."""
 _ASIDE = "linked.tmp"
 _STAGED = "linked"
 """Both in the folder of the runs, whose files are neither listed nor hashed; one worker at a time has a page."""
+
+
+class LinkedOutputs(NamedTuple):
+    """Of which version a page has files, and of which plugins."""
+
+    version: UUID
+    plugins: list[str]
 
 
 def stage_links(former: Path, latest: Path, plugins: Collection[str]) -> list[str]:
@@ -45,6 +56,16 @@ def place_links(former: Path, latest: Path, paths: Sequence[str]) -> set[str]:
         atomic_write(latest / NOTE, json.dumps(note, indent=1) + "\n")
     drop_links(latest)
     return {path.partition("/")[0] for path in paths}
+
+
+def linked_in(page: Path) -> LinkedOutputs | None:
+    """What the page's note says; None where there is none that makes sense: a hook may have written it."""
+    try:
+        said = json.loads(read_regular(page / NOTE, _NOTE_MAX))
+        files = [str(name) for name in said["files"]]
+        return LinkedOutputs(UUID(said["snapshot"]), sorted({name.partition("/")[0] for name in files}))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
 
 
 def drop_links(latest: Path) -> None:

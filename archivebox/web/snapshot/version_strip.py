@@ -7,8 +7,11 @@ from datetime import datetime
 from uuid import UUID
 
 from archivebox.base_models.visibility import ViewerScope, seen_by
+from archivebox.core.page_storage.folder import local_folder
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.unchanged_check import UnchangedCheck
+from archivebox.storage.linked_outputs import linked_in
+from archivebox.web.snapshot.plugin_templates import title_of
 
 MOST = 100
 """Versions on one strip, the newest."""
@@ -43,6 +46,14 @@ class Strip:
         return next((number for number, dot in enumerate(self.dots, 1) if dot.is_current), 0)
 
 
+@dataclass(frozen=True, slots=True)
+class LinkedVersion:
+    """An earlier version; ``version`` is None where it is gone or not seen. ``titles``: what is shown of it."""
+
+    version: Snapshot | None
+    titles: list[str]
+
+
 def strip_of(snapshot: Snapshot, scope: ViewerScope) -> Strip:
     """The versions of this URL that are seen and that nobody removed."""
     rows = list(seen_by(scope, Snapshot.objects.kept()).of_url(snapshot.url)[:MOST])[::-1]
@@ -57,6 +68,15 @@ def strip_of(snapshot: Snapshot, scope: ViewerScope) -> Strip:
     if at is None:
         return Strip(dots, rows[-1] if rows else None, None)
     return Strip(dots, rows[at - 1] if at else None, rows[at + 1] if at + 1 < len(rows) else None)
+
+
+def linked_from(snapshot: Snapshot, strip: Strip) -> LinkedVersion | None:
+    """The version whose files stand for those of this one, as nothing had changed; None: its files are its own."""
+    linked = linked_in(local_folder(snapshot))
+    if linked is None or not linked.plugins:
+        return None
+    version = next((dot.snapshot for dot in strip.dots if dot.snapshot.pk == linked.version), None)
+    return LinkedVersion(version, [title_of(plugin) for plugin in linked.plugins])
 
 
 def _looks_at(versions: Sequence[Snapshot]) -> dict[UUID, tuple[datetime, ...]]:

@@ -31,7 +31,7 @@ from archivebox.web.snapshot.plugin_templates import Place, drawn, has_template,
 from archivebox.web.snapshot.quality_labels import quality_of
 from archivebox.web.snapshot.replay_frame import copy_to_prefer, frame_of, index_of, scripted_frame
 from archivebox.web.snapshot.result_list import group_results
-from archivebox.web.snapshot.version_strip import strip_of
+from archivebox.web.snapshot.version_strip import linked_from, strip_of
 
 PROCESSES_SHOWN = 400
 PAGES = frozenset({"", "text/html", "application/xhtml+xml"})
@@ -53,10 +53,12 @@ def one(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
         request, snapshot, results, card.base(Purpose.SCRIPTS if _wants_scripts(request) else Purpose.FILES)
     )
     busy = not showing.verdict.is_final
+    strip = strip_of(snapshot, viewer_scope(request.user))
     context = showing.context() | {
         "snapshot": snapshot,
         "card": card,
-        "strip": strip_of(snapshot, viewer_scope(request.user)),
+        "strip": strip,
+        "linked": None if busy else linked_from(snapshot, strip),
         "busy": busy,
         "is_at_work": busy and snapshot.status == Snapshot.StatusChoices.STARTED,
         "is_watchable": busy and request.user.is_authenticated and not showing.is_full,

@@ -384,6 +384,25 @@ def test_a_version_shows_when_the_page_was_checked_and_had_not_changed(client: C
     assert list(Snapshot.objects.kept()) == [version], "its files are gone: there is nothing to bring back"
 
 
+def test_a_version_says_whose_files_it_shows(client: Client) -> None:
+    first, second = kept(URL), kept(URL)
+    left(second, "screenshot", {"screenshot.png": "png"})
+    assert "Unchanged since" not in page(client, second)
+    note = second.path / "linked_outputs.json"
+    note.write_text(json.dumps({"snapshot": str(first.pk), "files": ["screenshot/screenshot.png", "screenshot/x.png"]}))
+    said = page(client, second).partition("Unchanged since")[2].partition("</p>")[0]
+    assert f'href="/snapshots/{first.pk}/"' in said
+    assert " ".join(said.split()).endswith("whose files are shown: Screenshot.")
+    other = kept("https://example.org/other")
+    note.write_text(json.dumps({"snapshot": str(other.pk), "files": ["screenshot/screenshot.png"]}))
+    said = page(client, second).partition("Unchanged since")[2].partition("</p>")[0]
+    assert "an earlier version" in said
+    assert str(other.pk) not in said
+    for text in ("torn {", "[]", '{"snapshot": 1, "files": 2}', '{"snapshot": "x", "files": []}'):
+        note.write_text(text)
+        assert "Unchanged since" not in page(client, second)
+
+
 def test_versions_stand_on_a_strip_and_any_two_can_be_compared(client: Client) -> None:
     first, second, third = kept(URL), kept(URL), kept(URL)
     for version, text in ((first, "open till six"), (second, "open till nine")):
