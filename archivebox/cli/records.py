@@ -12,6 +12,8 @@ from archivebox.lib.batches import batches
 
 Model = TypeVar("Model", bound=Row)
 
+TIMED = 7
+"""Version of keys that say when their row was made; that of a machine may be made of its name (MACHINE_ID)."""
 PAGE = 500
 """Rows of one query of a long list."""
 
@@ -23,7 +25,7 @@ def record_of(row: Row, **more: object) -> dict[str, object]:
         value = getattr(row, column.attname)
         secret = column.attname == "config" and value
         record[column.attname] = resolve_settings([]).redacted(value) if secret else value
-    record["created_at"] = row.created_at
+    record["created_at"] = row.created_at if row.pk.version == TIMED else None
     return record | more
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from uuid import UUID
+from uuid import NAMESPACE_DNS, UUID, uuid5
 
 import pytest
 from django.utils import timezone
@@ -21,6 +21,7 @@ from archivebox.core.intake.request import CrawlRequest, Seed
 from archivebox.core.models import Snapshot
 from archivebox.core.versions.url_versions import latest_versions, restore, retire, retire_older
 from archivebox.crawls.models import Crawl
+from archivebox.machine.models import Machine
 from archivebox.search.query.times import floor_of
 from archivebox.storage.layout import DataFolder
 
@@ -140,3 +141,10 @@ def test_a_record_has_the_columns_by_name_and_no_secret(collection: DataFolder) 
     assert next(iter(record)) == "type"
     assert record["config"] == {"TIMEOUT": 3, "DATABASE_URL": "***"}
     assert (record["created_by_id"], record["more"]) == (crawl.created_by_id, 1)
+
+
+def test_a_record_says_when_its_row_was_made_if_its_key_does(collection: DataFolder) -> None:
+    crawl = crawl_of(A)
+    assert collection.root.is_dir()
+    assert record_of(crawl)["created_at"] == crawl.created_at
+    assert record_of(Machine(pk=uuid5(NAMESPACE_DNS, "attic")))["created_at"] is None
