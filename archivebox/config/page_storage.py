@@ -7,7 +7,10 @@ from functools import cache
 from archivebox.config.conffile import ConfError
 from archivebox.config.early import early_settings
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.lib.object_store import ObjectStore, open_store
+from archivebox.lib.object_store import ObjectStore, RequestLimits, open_store
+
+FOR_PEOPLE = RequestLimits(connect=3.0, answer=10.0, attempts=2)
+_limits: RequestLimits | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +38,22 @@ def has_store() -> bool:
 @cache
 def object_store() -> ObjectStore:
     """The store of STORAGE_URL, which has to be set. ConfError for a URL of no store."""
-    return store_at(storage_settings().url)
+    return store_at(storage_settings().url, _limits)
 
 
-def store_at(url: str) -> ObjectStore:
+def store_at(url: str, limits: RequestLimits | None = None) -> ObjectStore:
     """Any store, by its URL. ConfError."""
     try:
-        return open_store(url)
+        return open_store(url, limits)
     except ValueError as error:
         raise ConfError(f"STORAGE_URL is {error}.") from error
+
+
+def answer_soon() -> None:
+    """Have this process give a store that does not answer up after seconds: people wait for it, and can ask again."""
+    global _limits  # noqa: PLW0603 - of the one store of this process
+    _limits = FOR_PEOPLE
+    object_store.cache_clear()
 
 
 def forget_store() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import django
 
-from archivebox.config import logs
+from archivebox.config import logs, page_storage
 from archivebox.config.early import early_settings
 from archivebox.config.listening import hold_ports
 from archivebox.config.settings import DATA_FOLDER
@@ -26,6 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.environ["ARCHIVEBOX_REPLAY_PORT"] = str(options.replay.port)
     logs.set_up(early_settings(DATA_FOLDER).get_text("LOG_LEVEL"))
     logs.set_up_django()
+    page_storage.answer_soon()
     return _serve(options.bind, options.replay)
 
 

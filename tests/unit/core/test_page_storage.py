@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import time
 from collections.abc import Iterator
 from datetime import timedelta
@@ -13,6 +14,7 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from archivebox.config import page_storage
 from archivebox.config.page_storage import forget_store, store_at
 from archivebox.core.models import Snapshot, StoredObject
 from archivebox.core.page_storage import copies
@@ -22,7 +24,7 @@ from archivebox.core.page_storage.folder import expect_changes, local_folder
 from archivebox.core.page_storage.garbage import StoreGarbage, collect_unknown, collect_unused, collect_uploads
 from archivebox.core.page_storage.moving import MoveReport, copy_objects, fetch_all, store_all
 from archivebox.core.page_storage.uploading import begin_upload, disown, read_contents, store_page
-from archivebox.lib.object_store import ObjectStoreError, StoreRefusedError
+from archivebox.lib.object_store import ObjectStoreError, RequestLimits, StoreRefusedError, StoreUnavailableError
 from archivebox.replay.files import NotThereError
 from archivebox.replay.folders import open_page_file
 from archivebox.storage.layout import DataFolder
@@ -129,6 +131,24 @@ def read(page: Snapshot, *names: str) -> bytes:
         data = file.read()
     assert opened.size == len(data)
     return data
+
+
+def test_a_web_server_gives_a_silent_store_up_after_seconds(
+    collection: DataFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert collection.root.is_dir()
+    monkeypatch.setattr(page_storage, "FOR_PEOPLE", RequestLimits(connect=0.2, answer=0.2, attempts=1))
+    monkeypatch.setattr(page_storage, "_limits", None)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "one")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv("STORAGE_URL", f"s3://pages?endpoint=http://127.0.0.1:{silent.getsockname()[1]}")
+        forget_store()
+        page_storage.answer_soon()
+        with pytest.raises(StoreUnavailableError):
+            page_storage.object_store().size_of("pages/one.zip")
+    monkeypatch.undo()
+    forget_store()
 
 
 def test_without_a_store_nothing_is_asked(
