@@ -3,7 +3,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from django.db import IntegrityError
+from django.db import IntegrityError, connection
 from django.utils import timezone
 
 from archivebox.base_models.rows import new_id
@@ -80,7 +80,8 @@ def test_processes_and_names() -> None:
     assert str(one) == "https://example.com/1 and 1 more"
     assert str(CrawlSchedule(schedule="daily")) == "daily"
     assert list(Crawl.objects.all().open()) == [one]
-    assert [layer.name for layer in one.layers()] == ["file", "machine", "environment", "persona", "crawl"]
+    shared = ["fleet"] if connection.vendor == "postgresql" else []
+    assert [layer.name for layer in one.layers()] == [*shared, "file", "machine", "environment", "persona", "crawl"]
 
 
 def test_a_host_is_one_row() -> None:
