@@ -81,24 +81,26 @@ def assert_each_raises(store: ObjectStore, error: type[Exception], match: str = 
 
 
 def test_a_server_that_is_away_is_unavailable_and_afterwards_all_is_there(
-    server: SwiftServer, short: ObjectStore
+    server: SwiftServer, bucket_store: ObjectStore, short: ObjectStore
 ) -> None:
-    short.put_bytes("a", b"kept")
+    bucket_store.put_bytes("a", b"kept")
     server.stop()
     try:
         assert_each_raises(short, StoreUnavailableError, "does not answer")
     finally:
         server.start()
-    assert everything(short, "a") == b"kept"
+    assert everything(bucket_store, "a") == b"kept"
 
 
-def test_a_server_that_does_not_answer_is_unavailable(server: SwiftServer, short: ObjectStore) -> None:
-    short.put_bytes("a", b"kept")
+def test_a_server_that_does_not_answer_is_unavailable(
+    server: SwiftServer, bucket_store: ObjectStore, short: ObjectStore
+) -> None:
+    bucket_store.put_bytes("a", b"kept")
     with server.stalled():
         for call in (CALLS[0], CALLS[5], CALLS[6], CALLS[8]):
             with pytest.raises(StoreUnavailableError, match="does not answer"):
                 call(short)
-    assert everything(short, "a")
+    assert everything(bucket_store, "a")
 
 
 def test_reading_goes_on_where_the_connection_broke(
@@ -146,12 +148,12 @@ def test_wrong_credentials_are_refused_and_named(
     monkeypatch.setenv("HOME", str(tmp_path))  # where others may be
     for name, value in changed.items():
         monkeypatch.setenv(name, value)
-    store = open_store(bucket_url, SHORT)
+    store = open_store(bucket_url)
     assert_each_raises(store, StoreRefusedError, "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
 
 
 def test_a_bucket_that_does_not_exist_is_refused_and_named(server: SwiftServer) -> None:
-    assert_each_raises(open_store(server.url("nowhere"), SHORT), StoreRefusedError, r"s3://nowhere/")
+    assert_each_raises(open_store(server.url("nowhere")), StoreRefusedError, r"s3://nowhere/")
 
 
 def test_a_folder_that_does_not_exist_is_refused_and_named(tmp_path: Path) -> None:
