@@ -73,7 +73,8 @@ def test_a_page_that_dies_is_opened_again_for_what_needs_it(forked: Collection, 
     )
     forked.plugin("crash", {"on_Snapshot__40_crash.sh": LEDGER + "note crash\n" + kill})
     forked.run(forked.add())
-    assert forked.results()["shot"]["status"] == "succeeded"
+    shot = forked.results()["shot"]
+    assert shot["status"] == "succeeded", (shot, forked.ledger)
     assert forked.ledger[:6] == ["tab-opens", "navigates", "crash", "tab-opens", "navigates", "shoots"]
     assert set(forked.ledger[6:]) == {"afterwards", "tab-closes"}
 
