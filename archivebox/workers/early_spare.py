@@ -98,7 +98,7 @@ class EarlySpare:
                 self.child: Child = spawn(self._launch(theirs.fileno()))
                 self.started_at = datetime.now(UTC)
         except OSError:
-            self.let_go()
+            self.release()
             raise
 
     def _log(self, stream: str) -> Path:
@@ -138,7 +138,7 @@ class EarlySpare:
         assert port is not None  # noqa: S101
         return port
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Close what leads to it in this process: it ends once no other process has it."""
         for end in (self.control, self.port):
             if end is not None:
@@ -147,7 +147,7 @@ class EarlySpare:
 
     def end(self) -> None:
         """Let go of it and wait until it has ended; what takes long is killed, with all that it started."""
-        self.let_go()
+        self.release()
         try:
             wait(self.child, END_TIME)
         except TimeoutError:
@@ -182,7 +182,7 @@ def start(argv: Sequence[str]) -> None:
         return
 
 
-def take() -> EarlySpare | None:
+def claim() -> EarlySpare | None:
     """The one that this command has started, for who looks after it from now on."""
     global _started
     taken, _started = _started, None
@@ -191,7 +191,7 @@ def take() -> EarlySpare | None:
 
 def discard() -> None:
     """End the one that nobody has taken."""
-    if (unused := take()) is not None:
+    if (unused := claim()) is not None:
         unused.end()
         unused.child.reap()
         unused.forget_output()

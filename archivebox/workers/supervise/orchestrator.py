@@ -221,7 +221,7 @@ class Orchestrator:
     def _start_missing(self) -> None:
         while len(self.workers) < self.wanted and not self.stopping and self.workers.restarts.is_time:
             self._fork(self.workers, self._be_worker)
-            self._let_go_of_spare()
+            self._release_spare()
             self.workers.restarts.not_before(self._born + OTHERS_AFTER)
         if self._way_is_wanted and not self.stopping and self.egress.restarts.is_time:
             self._fork(self.egress, self._be_egress)
@@ -272,10 +272,10 @@ class Orchestrator:
             logging.shutdown()
             os._exit(code)
 
-    def _let_go_of_spare(self) -> None:
+    def _release_spare(self) -> None:
         """It is the first worker's: what stays open here would keep it from ending."""
         if self.spare is not None:
-            self.spare.let_go()
+            self.spare.release()
             self.spare = None
 
     def _be_worker(self, key: UUID, pulse: socket.socket) -> int:

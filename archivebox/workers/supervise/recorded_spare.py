@@ -39,7 +39,7 @@ class RecordedSpare:
     @classmethod
     def of_command(cls, parent: Process) -> Self | None:
         """The one that this command has started, if it has."""
-        spare = early_spare.take()
+        spare = early_spare.claim()
         return None if spare is None else cls(spare, parent)
 
     def hand_over(self) -> EarlySpare | None:

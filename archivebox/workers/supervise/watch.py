@@ -231,7 +231,7 @@ class OrchestratorWatch:
             spare = self.spare.hand_over() if self.spare is not None else None
             self.orchestrator = start_orchestrator(self.parent, partial(self._be_orchestrator, spare))
             if spare is not None:
-                spare.let_go()
+                spare.release()
 
     def _be_orchestrator(self, spare: EarlySpare | None, process_id: UUID) -> int:
         """In the child: let go of what is the watcher's, above all its lock."""

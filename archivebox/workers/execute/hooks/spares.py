@@ -116,7 +116,7 @@ class Spares:
         """Have the one wait that our command has started."""
         hook = next((hook for hook in discover_hooks("Crawl") if str(hook.path) == early.recipe.hook), None)
         if hook is None:
-            early.let_go()
+            early.release()
             return
         call = SpareCall(hook, early.recipe.env, {})
         self._engine.proxies.adopt_reserved(early.detach_port())
