@@ -54,6 +54,10 @@ def _claim(name: str, every: timedelta) -> bool:
 
 
 def _waiting(every: timedelta) -> Q:
-    """Not due yet; what waits for longer than it may was written by a clock that has been set back since."""
+    """Not due yet; what waits for twice its time was written by a clock that has been set back since.
+
+    Twice: who reads the row after another has done the task compares it with the time at which its own query began,
+    which may be the earlier one.
+    """
     now = lease_clock()
-    return Q(next_at__gt=now, next_at__lte=now + every)
+    return Q(next_at__gt=now, next_at__lte=now + 2 * every)

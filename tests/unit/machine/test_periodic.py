@@ -31,8 +31,15 @@ def test_a_task_is_due_once_in_its_time() -> None:
 
 def test_a_clock_that_was_set_back_keeps_no_task_waiting() -> None:
     assert is_due()
-    PeriodicTask.objects.update(next_at=timezone.now() + DAILY * 2)
+    PeriodicTask.objects.update(next_at=timezone.now() + DAILY * 3)
     assert is_due()
+
+
+def test_who_asked_before_another_did_the_task_finds_it_done() -> None:
+    """Its query began a moment earlier than the one that set the time."""
+    assert is_due()
+    PeriodicTask.objects.update(next_at=timezone.now() + DAILY + timedelta(seconds=5))
+    assert not is_due()
 
 
 def break_in_the_task() -> None:
