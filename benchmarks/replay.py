@@ -27,6 +27,7 @@ from archivebox.plugins.chrome.likeness import packed_alike, read_picture, tiles
 from archivebox.replay import addresses, capability
 from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.capability import Purpose
+from archivebox.replay.folders import PageFiles
 from archivebox.replay.index import indices
 from archivebox.replay.listener import EndedError, Listener
 from archivebox.replay.origins import sandbox
@@ -129,7 +130,8 @@ def listener(folders: dict[UUID, Path]) -> Iterator[int]:
     """The replay listener as the server has it, on a port of its own."""
     port, loop = free_ports(), asyncio.new_event_loop()
     views = ViewListener(no_view, no_view, no_view)
-    application = Listener(lambda right: folders.get(right.snapshot_id), lambda _: True, views)
+    files = {snapshot: PageFiles(folder) for snapshot, folder in folders.items()}
+    application = Listener(lambda right: files.get(right.snapshot_id), lambda _: True, views)
     server = Server(
         application, address="127.0.0.1", port=port, interface=Interfaces.RSGI, http=HTTPModes.http1, log_enabled=False
     )

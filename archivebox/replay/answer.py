@@ -2,15 +2,14 @@
 
 import asyncio
 import logging
-import os
 from collections.abc import Callable
-from functools import partial
 from typing import Protocol
 
 from granian.rsgi import ProtocolClosed  # type: ignore[attr-defined]  # exported by use, not by name
 
+from archivebox.lib.object_store import ObjectStoreError
 from archivebox.replay import capability
-from archivebox.replay.files import OpenFile, parse_range
+from archivebox.replay.files import PageFile, parse_range
 from archivebox.replay.origins import NOBODY, policy
 from archivebox.replay.pages import HTML, error_page
 from archivebox.replay.recorded import Reply
@@ -99,7 +98,7 @@ class ReplayResponse:
     def redirect(self, address: str) -> None:
         self._exchange.response_empty(302, [*self._headers("text/html"), ("location", f"./{address}")])
 
-    async def file(self, opened: OpenFile, asked: Headers) -> None:
+    async def file(self, opened: PageFile, asked: Headers) -> None:
         mimetype = _with_charset(opened.mimetype)
         more = {"etag": opened.etag, "accept_ranges": "bytes", "cache_control": self._kept}
         if asked.get("if-none-match") == opened.etag:
@@ -114,9 +113,8 @@ class ReplayResponse:
         start, end = part or (0, opened.size)
         if part:
             more["content_range"] = f"bytes {start}-{end - 1}/{opened.size}"
-        os.lseek(opened.descriptor, start, os.SEEK_SET)
-        read = partial(os.read, opened.descriptor)
-        await self._send(206 if part else 200, self._headers(mimetype, **more), end - start, read)
+        headers = self._headers(mimetype, **more)
+        await self._send(206 if part else 200, headers, end - start, opened.reader(start, end))
 
     async def reply(self, reply: Reply) -> None:
         """Send what was recorded."""
@@ -131,22 +129,23 @@ class ReplayResponse:
         elif size <= CHUNK:
             self._exchange.response_bytes(status, headers, await asyncio.to_thread(read, size))
         else:
-            await self._stream(self._exchange.response_stream(status, headers), size, read)
+            block = await asyncio.to_thread(read, CHUNK)  # what fails at once is answered with an error
+            await self._stream(self._exchange.response_stream(status, headers), block, size - len(block), read)
 
-    async def _stream(self, transport: Transport, left: int, read: Read) -> None:
-        while left:
-            block = await asyncio.to_thread(read, min(CHUNK, left))
-            if not block:  # the file was cut while we read it
-                return
-            try:
+    async def _stream(self, transport: Transport, block: bytes, left: int, read: Read) -> None:
+        """Send a block, and what is left. Where that ends too soon, the reader sees it by the length."""
+        try:
+            while block:  # none: the file was cut while we read it
                 await transport.send_bytes(block)
-            except ProtocolClosed as error:
-                log.info("The reader went away: %s", error, extra={"action": "replay_reader_gone"})
-                return
-            left -= len(block)
+                block = await asyncio.to_thread(read, min(CHUNK, left)) if left else b""
+                left -= len(block)
+        except ProtocolClosed as error:
+            log.info("The reader went away: %s", error, extra={"action": "replay_reader_gone"})
+        except ObjectStoreError as error:
+            log.warning("%s action=store_failed", error)
 
 
-def _wanted_part(asked: Headers, opened: OpenFile) -> tuple[int, int] | None:
+def _wanted_part(asked: Headers, opened: PageFile) -> tuple[int, int] | None:
     """What of the file is asked for; all of it when the reader's part is of another version (If-Range)."""
     header = asked.get("range")
     if not header or asked.get("if-range") not in {None, opened.etag}:

@@ -6,13 +6,13 @@ import os
 
 from archivebox.lib.mime_sniffing import is_xml_type
 from archivebox.replay.addresses import ReplayContext
-from archivebox.replay.files import OpenFile
+from archivebox.replay.files import OpenFile, PageFile
 from archivebox.replay.recorded import DOCUMENTS, Reply, large, made
 from archivebox.replay.rewriting.document import LARGEST_TEXT, Document, DocumentKind
 from archivebox.replay.rewritten import DocumentSource, is_large
 
 
-def is_xml_file(opened: OpenFile) -> bool:
+def is_xml_file(opened: PageFile) -> bool:
     """Whether a file is XML that browsers may draw."""
     return not opened.is_folder and is_xml_type(opened.mimetype)
 
@@ -22,7 +22,7 @@ def xml_copy(opened: OpenFile, place: ReplayContext, *, apart: bool = False) -> 
     return _copy(Document(DocumentKind.XML, opened.mimetype, "", "", place, False), opened, apart=apart)
 
 
-def has_links(opened: OpenFile) -> bool:
+def has_links(opened: PageFile) -> bool:
     """Whether a file is a document."""
     return not opened.is_folder and opened.mimetype in DOCUMENTS
 
@@ -37,7 +37,5 @@ def linked_copy(opened: OpenFile, place: ReplayContext, *, scripts: bool, apart:
 
 def _copy(document: Document, opened: OpenFile, *, apart: bool) -> Reply:
     if is_large(document.kind, opened.size):
-        status = os.fstat(opened.descriptor)
-        identity = f"{status.st_dev} {status.st_ino} {opened.etag}"
-        return large(document, DocumentSource(identity, opened.size, descriptor=opened.descriptor), apart=apart)
+        return large(document, DocumentSource(opened.identity, opened.size, descriptor=opened.descriptor), apart=apart)
     return made(document.make(os.pread(opened.descriptor, LARGEST_TEXT, 0)))

@@ -2,9 +2,11 @@
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Protocol
 from urllib.parse import unquote_to_bytes
 
 from archivebox.lib.files import mimetype_of
@@ -19,27 +21,86 @@ class NotThereError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class OpenFile:
-    """An open file or folder. Whoever has it closes ``descriptor``."""
-
-    descriptor: int
-    size: int
-    modified: float
-    is_folder: bool
-    mimetype: str
-
-    @property
-    def etag(self) -> str:
-        return f'"{self.size:x}-{int(self.modified * 1e6):x}"'
-
-
-@dataclass(frozen=True, slots=True)
 class FolderEntry:
     """One line of a listing."""
 
     name: str
     is_folder: bool
     size: int
+
+
+class PageFile(Protocol):
+    """A file or folder of a page, on this machine or in the object store. Whoever has it calls ``close``.
+
+    What reads may raise ObjectStoreError.
+    """
+
+    @property
+    def size(self) -> int: ...
+    @property
+    def is_folder(self) -> bool: ...
+    @property
+    def mimetype(self) -> str: ...
+    @property
+    def etag(self) -> str: ...
+
+    def reader(self, start: int, stop: int) -> Callable[[int], bytes]:
+        """Reads that part of a file from its start on; each call blocks, and returns at most so many bytes."""
+        ...
+
+    def entries(self) -> list[FolderEntry]:
+        """What is in a folder. Blocks."""
+        ...
+
+    def local(self) -> "OpenFile":
+        """All of a file on this machine. Blocks. Whoever has it closes it, and not this one."""
+        ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class OpenFile:
+    """An open file or folder. Whoever has it closes ``descriptor``.
+
+    ``origin``: of a file that was fetched from the store, what is another when its bytes are.
+    """
+
+    descriptor: int
+    size: int
+    modified: float
+    is_folder: bool
+    mimetype: str
+    origin: str = ""
+
+    @property
+    def etag(self) -> str:
+        return etag_of(self.size, self.modified)
+
+    @property
+    def identity(self) -> str:
+        """Another for other bytes."""
+        status = os.fstat(self.descriptor)
+        return self.origin or f"{status.st_dev} {status.st_ino} {self.etag}"
+
+    def reader(self, start: int, stop: int) -> Callable[[int], bytes]:
+        del stop  # who reads knows how much there is
+        os.lseek(self.descriptor, start, os.SEEK_SET)
+        return partial(os.read, self.descriptor)
+
+    def entries(self) -> list[FolderEntry]:
+        return list_folder(self.descriptor)
+
+    def local(self) -> "OpenFile":
+        return self
+
+    def close(self) -> None:
+        os.close(self.descriptor)
+
+
+def etag_of(size: int, modified: float) -> str:
+    """A validator of a file (RFC 9110, 8.8.3)."""
+    return f'"{size:x}-{int(modified * 1e6):x}"'
 
 
 def split_path(path: str) -> list[str]:
@@ -95,7 +156,12 @@ def list_folder(descriptor: int) -> list[FolderEntry]:
             found.append(
                 FolderEntry(entry.name, is_folder, 0 if is_folder else entry.stat(follow_symlinks=False).st_size)
             )
-    return sorted(found, key=lambda entry: (not entry.is_folder, entry.name))
+    return sort_entries(found)
+
+
+def sort_entries(entries: Sequence[FolderEntry]) -> list[FolderEntry]:
+    """Folders first."""
+    return sorted(entries, key=lambda entry: (not entry.is_folder, entry.name))
 
 
 def parse_range(header: str, size: int) -> tuple[int, int] | None:

@@ -1,38 +1,177 @@
-"""Owns where the files of a snapshot are, as its rows say."""
+"""Owns where the files of a snapshot are read, as its rows say: in a folder of this machine, or in the object store."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
 from archivebox.base_models.visibility import ViewerScope, seen_by
 from archivebox.core.models import Snapshot
-from archivebox.core.page_storage.fetching import fetch_file
-from archivebox.core.page_storage.folder import absent_page, local_folder
+from archivebox.core.page_storage.fetching import fetch_copy
+from archivebox.core.page_storage.folder import absent_page
+from archivebox.core.page_storage.stored_file import StoredFile, find_file, stored_files
+from archivebox.core.page_storage.stored_object import PageObjects
 from archivebox.lib.files import mimetype_of
-from archivebox.replay.files import NotThereError, OpenFile, open_beneath
+from archivebox.replay.files import (
+    LONGEST_LISTING,
+    FolderEntry,
+    NotThereError,
+    OpenFile,
+    PageFile,
+    etag_of,
+    open_beneath,
+    sort_entries,
+)
+from archivebox.storage.layout import HOOK_RUNS
 
 
-def folder_of(snapshot_id: UUID, scope: ViewerScope) -> Path | None:
-    """The folder of this snapshot; None for one that is not there, was removed, or is not seen. Blocks.
+@dataclass(frozen=True, slots=True)
+class PageFiles:
+    """The files of a page. ``stored``: its objects, where its files are not on this machine. Asks no database."""
+
+    path: Path
+    stored: PageObjects | None = None
+
+    def folder(self) -> Path:
+        """The folder with all of them, which may have to be fetched. Blocks. ObjectStoreError, OSError."""
+        if self.stored is not None:
+            fetch_copy(self.path, self.stored)
+        return self.path
+
+    def open(self, names: Sequence[str]) -> PageFile:
+        """One file or folder; of what is not on this machine no more is read than is asked for. Blocks.
+
+        NotThereError, ObjectStoreError.
+        """
+        return open_beneath(self.path, names) if self.stored is None else _open_stored(self.stored, names)
+
+    def open_local(self, names: Sequence[str]) -> OpenFile:
+        """As ``open``; a file that is not on this machine is fetched, and it alone. OSError."""
+        return self.open(names).local()
+
+    def read_start(self, names: Sequence[str], most: int) -> tuple[bytes, int]:
+        """The first bytes of a file, and the size of all of it. Blocks. NotThereError, ObjectStoreError."""
+        opened = self.open(names)
+        try:
+            if opened.is_folder:
+                raise NotThereError
+            most = min(most, opened.size)
+            return opened.reader(0, most)(most), opened.size
+        finally:
+            opened.close()
+
+
+def files_of(snapshot: Snapshot) -> PageFiles:
+    """Asked for every request, and never remembered: a copy may be deleted. Blocks."""
+    return PageFiles(snapshot.path, absent_page(snapshot))
+
+
+def visible_files(snapshot_id: UUID, scope: ViewerScope) -> PageFiles | None:
+    """The files of this snapshot; None for one that is not there, was removed, or is not seen. Blocks.
 
     Asked for every file, and never remembered: what is removed or hidden is not served from then on.
     """
     snapshot = seen_by(scope, Snapshot.objects.kept()).only("output_dir").filter(pk=snapshot_id).first()
-    return None if snapshot is None else local_folder(snapshot)
+    return None if snapshot is None else files_of(snapshot)
 
 
 def open_page_file(snapshot: Snapshot, names: Sequence[str]) -> OpenFile:
-    """As ``open_beneath`` in its folder; of a page that is not on this machine, this file alone is fetched. Blocks.
+    """One file as ``open_beneath`` opens it; it alone is fetched if need be. Blocks.
 
     NotThereError, ObjectStoreError, OSError.
     """
-    absent = absent_page(snapshot)
-    if absent is None:
-        return open_beneath(local_folder(snapshot), names)
-    file = fetch_file(absent, "/".join(names))
-    if file is None:
+    return files_of(snapshot).open_local(names)
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """A :class:`PageFile` that is read by a range of an object."""
+
+    file: StoredFile
+    is_folder: bool = False
+
+    @property
+    def size(self) -> int:
+        return self.file.size
+
+    @property
+    def mimetype(self) -> str:
+        return mimetype_of(self.file.name.rpartition("/")[2])
+
+    @property
+    def etag(self) -> str:
+        return etag_of(self.file.size, self.file.modified)
+
+    def reader(self, start: int, stop: int) -> Callable[[int], bytes]:
+        is_whole = (start, stop) == (0, self.size)
+        blocks = self.file.read_checked() if is_whole else self.file.read(start, stop)
+        return _PieceReader(blocks, stop - start).read
+
+    def entries(self) -> list[FolderEntry]:
+        raise NotADirectoryError(self.file.name)
+
+    def local(self) -> OpenFile:
+        with self.file.fetch() as fetched:
+            origin = f"{self.file.row.key} {self.file.name}"
+            descriptor = os.dup(fetched.fileno())
+            return OpenFile(descriptor, self.size, self.file.modified, False, self.mimetype, origin)
+
+    def close(self) -> None:
+        pass
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFolder:
+    """A :class:`PageFile` that is a folder in the object of a page."""
+
+    listed: list[FolderEntry]
+    is_folder: bool = True
+    size: int = 0
+    mimetype: str = "text/html"
+    etag: str = ""
+
+    def reader(self, start: int, stop: int) -> Callable[[int], bytes]:
+        raise IsADirectoryError(f"bytes {start} to {stop} of a folder")
+
+    def entries(self) -> list[FolderEntry]:
+        return sort_entries(self.listed[:LONGEST_LISTING])
+
+    def local(self) -> OpenFile:
         raise NotThereError
-    with file:
-        status = os.fstat(file.fileno())
-        return OpenFile(os.dup(file.fileno()), status.st_size, status.st_mtime, False, mimetype_of(names[-1]))
+
+    def close(self) -> None:
+        pass
+
+
+class _PieceReader:
+    """Reads blocks, of ``total`` bytes, in pieces of the sizes that are asked for."""
+
+    def __init__(self, blocks: Iterator[bytes], total: int) -> None:
+        self._blocks, self._total, self._left = blocks, total, b""
+
+    def read(self, size: int) -> bytes:
+        pieces = []
+        while size > 0 and (block := self._left or next(self._blocks, b"")):
+            piece, self._left = block[:size], block[size:]
+            size -= len(piece)
+            self._total -= len(piece)
+            pieces.append(piece)
+        if not self._total:
+            next(self._blocks, b"")  # which fails where the bytes are not those that were stored
+        return b"".join(pieces)
+
+
+def _open_stored(stored: PageObjects, names: Sequence[str]) -> PageFile:
+    if names and (file := find_file(stored, "/".join(names))) is not None:
+        return RemoteFile(file)
+    beneath = "".join(f"{name}/" for name in names)
+    below = [(file.name[len(beneath) :], file.size) for file in stored_files(stored) if file.name.startswith(beneath)]
+    if not below and names:
+        raise NotThereError
+    entries = {}
+    for name, size in below:
+        first, slash, _ = name.partition("/")
+        if first != HOOK_RUNS:
+            entries[first] = FolderEntry(first, bool(slash), 0 if slash else size)
+    return RemoteFolder(list(entries.values()))

@@ -5,10 +5,8 @@ It reads no cookie and sets none, knows no log-in and no form. It speaks RSGI, s
 
 import asyncio
 import logging
-import os
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Protocol
 
 from archivebox.core.page_storage.folder import STORE_UNAVAILABLE
@@ -18,7 +16,8 @@ from archivebox.replay.addresses import ReplayContext, is_url
 from archivebox.replay.answer import Headers, ReplayResponse
 from archivebox.replay.capability import Capability, Purpose
 from archivebox.replay.copies import has_links, is_xml_file, linked_copy, xml_copy
-from archivebox.replay.files import NotThereError, list_folder, open_beneath, split_path
+from archivebox.replay.files import NotThereError, split_path
+from archivebox.replay.folders import PageFiles
 from archivebox.replay.large import Make, in_turn
 from archivebox.replay.origins import is_shared_font_or_mask, snapshot_of_host
 from archivebox.replay.pages import listing_page
@@ -35,7 +34,7 @@ _EXPIRED = ("This address has expired", "Open the snapshot in ArchiveBox again t
 
 _UNKNOWN = ("Not a name of this server", "Add the name to ALLOWED_HOSTS if it is yours.")
 
-LookUp = Callable[[Capability], Path | None]
+LookUp = Callable[[Capability], PageFiles | None]
 
 
 class EndedError(Exception):
@@ -55,7 +54,7 @@ class RequestScope(Protocol):
 
 
 class Listener:
-    """The application: ``look_up`` says which folder a capability opens now, and may block (EndedError: none any more).
+    """The application: ``look_up`` says which files a capability opens now, and may block (EndedError: none any more).
 
     ``is_known_host`` says whether a name in a request is one of ours; ``views`` answers on the hosts of script views.
     """
@@ -110,8 +109,8 @@ class Listener:
         answer.is_shared_font_or_mask = is_shared_font_or_mask(
             host, scope.headers.get("origin") or "", scope.headers.get("sec-fetch-dest") or ""
         )
-        folder = await asyncio.to_thread(self._look_up, right)
-        if folder is None:
+        files = await asyncio.to_thread(self._look_up, right)
+        if files is None:
             raise NotThereError
         if place is not None and not self._is_known_host(place.app.partition("://")[2]):
             raise NotThereError
@@ -120,11 +119,12 @@ class Listener:
             answer.links = not answer.is_shared
             url = f"{shown}?{scope.query_string}" if scope.query_string else shown
             asked = RecordedRequest(place, url, range=scope.headers.get("range") or "", frame=frame)
-            await self._recorded(answer, folder, asked)
+            await self._recorded(answer, files, asked)
         else:
-            await self._file(answer, scope, folder, names, place or ReplayContext(token, "", ""))
+            await self._file(answer, scope, files, names, place or ReplayContext(token, "", ""))
 
-    async def _recorded(self, answer: ReplayResponse, folder: Path, asked: RecordedRequest) -> None:
+    async def _recorded(self, answer: ReplayResponse, files: PageFiles, asked: RecordedRequest) -> None:
+        folder = await asyncio.to_thread(files.folder)
         await self._send(answer, partial(reply_to, folder, asked))
 
     async def _send(self, answer: ReplayResponse, make: Make) -> None:
@@ -135,22 +135,24 @@ class Listener:
             reply.close()
 
     async def _file(
-        self, answer: ReplayResponse, scope: RequestScope, folder: Path, names: list[str], place: ReplayContext
+        self, answer: ReplayResponse, scope: RequestScope, files: PageFiles, names: list[str], place: ReplayContext
     ) -> None:
         if answer.is_shared and not is_article_picture(names):
             raise NotThereError
-        opened = await asyncio.to_thread(open_beneath, folder, names)
+        opened = await asyncio.to_thread(files.open, names)
         try:
             if has_links(opened):
+                opened = document = await asyncio.to_thread(opened.local)
                 answer.links = bool(place.app) and not answer.scripts
-                await self._send(answer, partial(linked_copy, opened, place, scripts=answer.scripts))
+                await self._send(answer, partial(linked_copy, document, place, scripts=answer.scripts))
             elif is_xml_file(opened) and not answer.is_picture:
-                await self._send(answer, partial(xml_copy, opened, place))
+                opened = document = await asyncio.to_thread(opened.local)
+                await self._send(answer, partial(xml_copy, document, place))
             elif not opened.is_folder:
                 await answer.file(opened, scope.headers)
             elif scope.path.endswith("/"):
-                answer.page(200, listing_page(names, await asyncio.to_thread(list_folder, opened.descriptor)))
+                answer.page(200, listing_page(names, await asyncio.to_thread(opened.entries)))
             else:
                 answer.redirect(scope.path.rpartition("/")[2] + "/")
         finally:
-            os.close(opened.descriptor)
+            opened.close()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
-from archivebox.lib.files import atomic_write, read_regular, remove_tree, walk_entries
+from archivebox.lib.files import atomic_write, remove_tree, walk_entries
 from archivebox.storage.layout import HOOK_RUNS
 from archivebox.storage.shared_bodies import is_linked_name
 
@@ -22,7 +22,7 @@ NOTE = "linked_outputs.json"
 """In a page's folder: which of its files are those of an earlier version."""
 LINKED_MIN = 1_000
 """Bytes; a smaller file is not worth a link."""
-_NOTE_MAX = 1_000_000
+NOTE_MAX = 1_000_000
 """Bytes."""
 _ASIDE = "linked.tmp"
 _STAGED = "linked"
@@ -58,13 +58,13 @@ def place_links(former: Path, latest: Path, paths: Sequence[str]) -> set[str]:
     return {path.partition("/")[0] for path in paths}
 
 
-def linked_in(page: Path) -> LinkedOutputs | None:
-    """What the page's note says; None where there is none that makes sense: a hook may have written it."""
+def parse_note(data: bytes) -> LinkedOutputs | None:
+    """What the page's note says; None for one that makes no sense: a hook may have written it."""
     try:
-        said = json.loads(read_regular(page / NOTE, _NOTE_MAX))
+        said = json.loads(data)
         files = [str(name) for name in said["files"]]
         return LinkedOutputs(UUID(said["snapshot"]), sorted({name.partition("/")[0] for name in files}))
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError):
         return None
 
 

@@ -153,16 +153,17 @@ SNAPSHOT_NAMES = {"snapshot", "_snapshot", "page", "_page", "former"}
 OF_PAGE_FOLDERS = {
     "cli/snapshot/body.py",
     "core/page_storage/copies.py",
-    "core/page_storage/fetching.py",
     "core/page_storage/folder.py",
     "core/page_storage/moving.py",
     "jobs/actions.py",
     "jobs/storage_upkeep.py",
+    "replay/folders.py",
     "search/backend.py",
     "search/finding.py",
     "workers/execute/page/results.py",
     "workers/execute/page/rows.py",
     "workers/execute/page/sealing.py",
+    "workers/execute/page/storing.py",
 }
 """These write or delete the folder of a page, only say where it is, or do without where it is not here."""
 

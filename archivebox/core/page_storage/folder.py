@@ -4,8 +4,8 @@ from pathlib import Path
 
 from archivebox.config.page_storage import has_store
 from archivebox.core.page_storage.copies import CopyNote, note_use, read_note, write_note
-from archivebox.core.page_storage.fetching import PageObjects, fetch_copy, page_objects
-from archivebox.core.page_storage.stored_object import current_object
+from archivebox.core.page_storage.fetching import fetch_copy
+from archivebox.core.page_storage.stored_object import PageObjects, current_object, page_objects
 from archivebox.core.snapshot import Snapshot
 
 STORE_UNAVAILABLE = "This page's files are in an object store that does not answer. Try again later."
@@ -18,7 +18,7 @@ def local_folder(snapshot: Snapshot) -> Path:
     With STORAGE_URL, a page that is not here, or is older than the stored one, is fetched first: ObjectStoreError.
     """
     if (absent := absent_page(snapshot)) is not None:
-        fetch_copy(snapshot, absent)
+        fetch_copy(snapshot.path, absent)
     return snapshot.path
 
 

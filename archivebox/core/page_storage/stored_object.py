@@ -4,8 +4,9 @@ An object's row is there before its upload begins, and goes after the object: no
 used twice.
 """
 
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import ClassVar, Self
+from typing import ClassVar, Self, cast
 from uuid import UUID
 
 from django.db import models
@@ -70,6 +71,24 @@ class StoredObject(Row):
 
     def __str__(self) -> str:
         return self.key
+
+
+@dataclass(frozen=True, slots=True)
+class PageObjects:
+    """The objects that have the files of a page."""
+
+    page: StoredObject
+    bodies: list[StoredObject]
+
+    @property
+    def snapshot(self) -> UUID:
+        """The page."""
+        return cast("UUID", self.page.snapshot)
+
+
+def page_objects(page: StoredObject) -> PageObjects:
+    """With its bodies, as rows name them."""
+    return PageObjects(page, list(page.bodies.all()))
 
 
 def current_object(snapshot: UUID) -> "StoredObject | None":

@@ -1,6 +1,5 @@
 """Owns who looks at archived files: the session that a capability was given to, and whether it still holds."""
 
-from pathlib import Path
 from uuid import UUID
 
 from django.conf import settings as django_settings
@@ -15,9 +14,8 @@ from django.utils.crypto import constant_time_compare
 
 from archivebox.accounts.permission import viewer_scope
 from archivebox.base_models.visibility import ViewerScope
-from archivebox.core.page_storage.folder import local_folder
 from archivebox.replay.capability import PUBLIC, Capability, Purpose
-from archivebox.replay.folders import folder_of
+from archivebox.replay.folders import PageFiles, files_of, visible_files
 from archivebox.replay.listener import EndedError
 from archivebox.replay.origins import host_name
 from archivebox.replay.scripts.listener import OpenView
@@ -37,15 +35,15 @@ def viewer_of(request: HttpRequest) -> str:
     return digest(request.session.session_key or "") if request.user.is_authenticated else PUBLIC
 
 
-def look_up(right: Capability) -> Path | None:
-    """The folder that ``right`` opens; EndedError where its viewer has left. Blocks; leaves no connection open."""
+def look_up(right: Capability) -> PageFiles | None:
+    """The files that ``right`` opens; EndedError where its viewer has left. Blocks; leaves no connection open."""
     try:
         if right.purpose is Purpose.SHARED:
-            return _shared_folder(right)
+            return _shared_files(right)
         scope = _viewer_scope(right)
         if scope is None:
             raise EndedError
-        return folder_of(right.snapshot_id, scope)
+        return visible_files(right.snapshot_id, scope)
     finally:
         connection.close()
 
@@ -55,9 +53,10 @@ def look_up_view(label: str) -> OpenView:
     try:
         view = find_script_view(label)
         scope = None if view is None else _viewer_scope(Capability(view.snapshot_id, Purpose.SCRIPTS, view.viewer))
-        folder = None if view is None or scope is None else folder_of(view.snapshot_id, scope)
-        if view is None or folder is None:
+        files = None if view is None or scope is None else visible_files(view.snapshot_id, scope)
+        if view is None or files is None:
             raise EndedError
+        folder = files.folder()
         return OpenView(view.pk, folder, page_place(folder, view.snapshot_id, view.url))
     finally:
         connection.close()
@@ -81,7 +80,7 @@ def viewer_of_link(link: ShareLink) -> str:
     return f"{_LINK}{link.pk.hex}"
 
 
-def _shared_folder(right: Capability) -> Path:
+def _shared_files(right: Capability) -> PageFiles:
     """EndedError where the link was revoked, has expired, or shows this page no more."""
     try:
         link = usable_share_link(UUID(right.viewer.removeprefix(_LINK)))
@@ -90,7 +89,7 @@ def _shared_folder(right: Capability) -> Path:
         raise EndedError from None
     if page is None:
         raise EndedError
-    return local_folder(page)
+    return files_of(page)
 
 
 def _viewer_scope(right: Capability) -> ViewerScope | None:

@@ -1,14 +1,13 @@
 """Owns reading files of a snapshot for pages of the app: a bounded part, and nothing outside of its folder."""
 
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from archivebox.core.page_storage.folder import local_folder
 from archivebox.core.snapshot import Snapshot
 from archivebox.lib.jsonl import JSON
-from archivebox.replay.files import NotThereError, open_beneath, split_path
+from archivebox.replay.files import NotThereError, split_path
+from archivebox.replay.folders import files_of
 from archivebox.web.page.plugin_file_address import address_of
 
 MOST = 512 * 1024
@@ -56,10 +55,7 @@ NOTHING = FileExcerpt(b"", 0)
 def read_part(snapshot: Snapshot, plugin: str, name: str, most: int = MOST) -> FileExcerpt:
     """The first ``most`` bytes of a file; :data:`NOTHING` where there is none. Links are not followed."""
     try:
-        opened = open_beneath(local_folder(snapshot), split_path(address_of(plugin, name)))
+        data, size = files_of(snapshot).read_start(split_path(address_of(plugin, name)), most)
     except NotThereError:
         return NOTHING
-    try:
-        return NOTHING if opened.is_folder else FileExcerpt(os.pread(opened.descriptor, most, 0), opened.size)
-    finally:
-        os.close(opened.descriptor)
+    return FileExcerpt(data, size)

@@ -7,10 +7,11 @@ from datetime import datetime
 from uuid import UUID
 
 from archivebox.base_models.visibility import ViewerScope, seen_by
-from archivebox.core.page_storage.folder import local_folder
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.unchanged_check import UnchangedCheck
-from archivebox.storage.linked_outputs import linked_in
+from archivebox.replay.files import NotThereError
+from archivebox.replay.folders import files_of
+from archivebox.storage.linked_outputs import NOTE, NOTE_MAX, LinkedOutputs, parse_note
 from archivebox.web.snapshot.plugin_templates import title_of
 
 MOST = 100
@@ -72,11 +73,19 @@ def strip_of(snapshot: Snapshot, scope: ViewerScope) -> Strip:
 
 def linked_from(snapshot: Snapshot, strip: Strip) -> LinkedVersion | None:
     """The version whose files stand for those of this one, as nothing had changed; None: its files are its own."""
-    linked = linked_in(local_folder(snapshot))
+    linked = _linked_in(snapshot)
     if linked is None or not linked.plugins:
         return None
     version = next((dot.snapshot for dot in strip.dots if dot.snapshot.pk == linked.version), None)
     return LinkedVersion(version, [title_of(plugin) for plugin in linked.plugins])
+
+
+def _linked_in(snapshot: Snapshot) -> LinkedOutputs | None:
+    try:
+        data, _ = files_of(snapshot).read_start([NOTE], NOTE_MAX)
+    except NotThereError:
+        return None
+    return parse_note(data)
 
 
 def _looks_at(versions: Sequence[Snapshot]) -> dict[UUID, tuple[datetime, ...]]:

@@ -6,7 +6,6 @@ import os
 import shutil
 import socket
 import time
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -28,50 +27,10 @@ from archivebox.lib.object_store import ObjectStoreError, RequestLimits, StoreRe
 from archivebox.replay.files import NotThereError
 from archivebox.replay.folders import open_page_file
 from archivebox.storage.layout import DataFolder
-from tests import factories
-from tests.status_triggers import arrange
+from tests.stored_pages import BODY, sealed, stored
 
 pytestmark = pytest.mark.django_db(transaction=True)
-BODY = f"shared-{'ab' * 32}.warc.gz"
 DAY = timedelta(days=1)
-
-
-@pytest.fixture
-def store(collection: DataFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder store, of which nothing unused stays longer than a moment."""
-    assert collection.root.is_dir()
-    folder = tmp_path / "store"
-    folder.mkdir()
-    monkeypatch.setenv("STORAGE_URL", folder.as_uri())
-    monkeypatch.setenv("STORAGE_GRACE", "0")
-    forget_store()
-    yield folder
-    monkeypatch.undo()
-    forget_store()
-
-
-def sealed(url: str = "https://example.com/", words: str = "one") -> Snapshot:
-    """A page with a text, a link, an empty folder, and a body that pages of its owner share."""
-    page = factories.snapshot(url)
-    arrange(Snapshot.objects.filter(pk=page.pk), status="sealed")
-    (page.path / "text").mkdir(parents=True)
-    (page.path / "text" / "words.txt").write_text(words)
-    (page.path / "text" / "words.txt").chmod(0o640)
-    (page.path / "text" / "link").symlink_to("words.txt")
-    (page.path / "empty").mkdir()
-    (page.path / "warc").mkdir()
-    body = page.path.parents[3] / ".shared" / "ab" / f"{'ab' * 32}.warc.gz"
-    body.parent.mkdir(parents=True, exist_ok=True)
-    if not body.exists():
-        body.write_bytes(b"a body")
-    os.link(body, page.path / "warc" / BODY)
-    return page
-
-
-def stored(url: str = "https://example.com/", words: str = "one") -> Snapshot:
-    page = sealed(url, words)
-    store_page(page.pk, page.path)
-    return page
 
 
 def objects(store: Path) -> list[str]:

@@ -4,8 +4,8 @@ import asyncio
 from dataclasses import replace
 
 from archivebox.contract.records import EndReason
-from archivebox.core.page_storage.fetching import PageObjects
 from archivebox.core.page_storage.folder import expect_changes
+from archivebox.core.page_storage.stored_object import PageObjects
 from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.machine.process import Process
 from archivebox.workers.execute.capacity.slots import LATE_AFTER

@@ -21,8 +21,8 @@ from archivebox.contract.reasons import Reason
 from archivebox.contract.records import Record
 from archivebox.core.archiveresult import FIRST_BACK_OFF, ArchiveResult, earliest_retry
 from archivebox.core.intake.add_urls import add_found_urls
-from archivebox.core.page_storage.fetching import PageObjects
 from archivebox.core.page_storage.folder import expect_changes, missing_page
+from archivebox.core.page_storage.stored_object import PageObjects
 from archivebox.core.page_storage.uploading import PageUpload, adopt
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from archivebox.contract.reasons import Reason
-from archivebox.core.page_storage.fetching import PageObjects, fetch_copy
-from archivebox.core.page_storage.stored_object import StoredObject
+from archivebox.core.page_storage.fetching import fetch_copy
+from archivebox.core.page_storage.stored_object import PageObjects, StoredObject
 from archivebox.core.page_storage.uploading import (
     PageContents,
     PageUpload,
@@ -50,7 +50,7 @@ class PageStoring:
 
     async def fetch(self, stored: PageObjects) -> None:
         """Fetch the folder of a page that was sealed elsewhere. OSError, InterruptedStoringError."""
-        await self._persist(partial(fetch_copy, self._snapshot, stored))
+        await self._persist(partial(fetch_copy, self._snapshot.path, stored))
 
     async def store(self, folder: Path) -> PageUpload | None:
         """Upload the files; None where there is no folder. OSError, InterruptedStoringError."""
