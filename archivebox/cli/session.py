@@ -76,6 +76,8 @@ class Session:
     out: Output
     folder: DataFolder = field(default_factory=lambda: DataFolder(Path()))
     process: "Process | None" = None
+    if_stopped: str = ""
+    """What a signal leaves behind at this moment, as a sentence for people."""
 
     @property
     def is_collection(self) -> bool:
@@ -110,7 +112,7 @@ def carry_out(target: str, needs: Needs, given: Globals, params: Mapping[str, ob
     except ConfError as problem:
         code, error = BAD_INPUT, f"{problem}. Fix it and try again."
     except StoppedError as stop:
-        code, error = stop.exit_code, "Stopped. Accepted URLs are saved; `archivebox run` continues."
+        code, error = stop.exit_code, f"Stopped. {session.if_stopped}".rstrip()
     except BrokenPipeError:
         _silence_stdout()
         code = BROKEN_PIPE

@@ -16,15 +16,18 @@ def wait_for_job(session: Session, job: Job) -> int:
         job.refresh_from_db()
         return job.status in ENDED
 
+    continues = f"The job goes on with `archivebox run`; `archivebox job cancel {job.pk}` ends it."
+    session.if_stopped = continues
     try:
         with session.out.live() as draw, OrchestratorWatch(session.process, Only(job.pk), session.out.warn) as watching:
             watching.wait(has_ended, lambda: draw([_line(job)]))
     except Interrupted as stop:
-        session.out.warn(f"The job goes on with `archivebox run`; `archivebox job cancel {job.pk}` ends it.")
+        session.out.warn(continues)
         return 128 + stop.signum
     except OrchestratorFailedError as error:
         session.out.warn(f"{error}. Its log is {session.folder.logs / 'orchestrator.log'}.")
         return OUR_ERROR
+    session.if_stopped = ""
     return 0
 
 

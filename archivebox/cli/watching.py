@@ -227,6 +227,7 @@ def watch(session: Session, watched: Watched, until: Callable[[], bool] | None =
 
     What only an administrator may install is asked for before: hooks have no terminal.
     """
+    session.if_stopped = "Accepted URLs are saved; `archivebox run` continues."
     administrator.ask_for_crawls(session, watched.crawls())
     try:
         with session.out.live() as draw, OrchestratorWatch(session.process, watched.only, session.out.warn) as watching:

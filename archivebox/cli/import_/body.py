@@ -21,6 +21,7 @@ from archivebox.lib.quantities import size
 ITEMS_SHOWN = 20
 NOT_EVERYTHING = 1
 """Exit status of an import that ended before all was done, or could not keep some of the pages."""
+NOTHING_IMPORTED = "Nothing was imported."
 VERBS = {Transfer.COPY: "copied", Transfer.LINK: "linked", Transfer.MOVE: "moved"}
 
 
@@ -37,6 +38,7 @@ def run(
 ) -> int:
     """Show what would be imported; import it when somebody says yes."""
     source, transfer = Path(path).expanduser().resolve(), Transfer(mode)
+    session.if_stopped = NOTHING_IMPORTED
     try:
         report = open_reader(source).report()
     except NotReadableError as problem:
@@ -44,8 +46,9 @@ def run(
     _show(session, source, report)
     question = f"{counted(report.pages, 'page')} will be imported, their files {VERBS[transfer]}. Continue?"
     if dry_run or not (yes or session.out.ask(question)):
-        session.out.say("Nothing was imported." if dry_run else "Nothing was imported. --yes imports it.")
+        session.out.say(NOTHING_IMPORTED if dry_run else f"{NOTHING_IMPORTED} --yes imports it.")
         return 0
+    session.if_stopped = ""
     try:
         job = begin_import(
             source, report, system_user(), transfer=transfer, visibility=visibility or "", pages_only=pages_only

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from tests import older
-from tests.acceptance.cli.conftest import Type, typist
+from tests.acceptance.cli.conftest import Type, environment, typist
 from tests.empty import make_empty
 from tests.old_collection import make_old_collection
 
@@ -27,6 +32,27 @@ def test_an_old_collection_is_shown_imported_and_found(cli: Type, tmp_path: Path
     assert "outside: It is a symbolic link." in done.err
     assert {row["title"] for row in cli("search", "quince").records} == {"Pear", ""}
     assert older.digest(source) == before
+
+
+@pytest.mark.once
+@pytest.mark.usefixtures("collection")
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_before_anything_was_accepted_names_nothing_to_continue(signum: signal.Signals, tmp_path: Path) -> None:
+    """At the question, which only a terminal gets."""
+    words = [sys.executable, "-m", "archivebox", "import", str(make_old_collection(tmp_path / "old"))]
+    terminal, its_end = os.openpty()
+    with closing(os.fdopen(terminal, "rb", buffering=0)) as shown:
+        importing = subprocess.Popen(
+            words, cwd=tmp_path, env=environment(tmp_path), stdin=its_end, stdout=its_end, stderr=subprocess.PIPE
+        )
+        os.close(its_end)
+        seen = b""
+        while b"[y/N]" not in seen:
+            seen += shown.read(65536)
+        importing.send_signal(signum)
+        _, err = importing.communicate(timeout=100)
+    assert importing.returncode == 128 + signum
+    assert err.decode().splitlines()[-1:] == ["Stopped. Nothing was imported."]
 
 
 @pytest.mark.usefixtures("collection")
