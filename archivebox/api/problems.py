@@ -20,7 +20,7 @@ from archivebox.base_models.transitions import TransitionRefusedError
 from archivebox.config.conffile import ConfError
 from archivebox.config.resolve import SettingError
 from archivebox.core.intake.request import NotForVisitorsError, RequestRefusedError, TooManyUrlsError
-from archivebox.core.page_storage.folder import STORE_UNAVAILABLE
+from archivebox.core.page_storage.folder import STORE_RETRY_AFTER, STORE_UNAVAILABLE
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.object_store import ObjectStoreError
 from archivebox.lib.problem_details import CONTENT_TYPE, problem
@@ -128,7 +128,7 @@ def _no_search(_request: HttpRequest, error: SearchUnavailableError) -> HttpResp
 
 def _no_store(_request: HttpRequest, error: ObjectStoreError) -> HttpResponse:
     log.warning("%s action=store_failed", error)
-    return answer(503, STORE_UNAVAILABLE)
+    return answer(503, STORE_UNAVAILABLE, retry_after=STORE_RETRY_AFTER)
 
 
 def _bad_setting(request: HttpRequest, error: SettingError) -> HttpResponse:

@@ -88,11 +88,13 @@ class ReplayResponse:
             return "no-store"
         return f"private, max-age={capability.STEP if self.is_picture else 300}"
 
-    def error(self, status: int, title: str, sentence: str) -> None:
-        self.page(status, error_page(title, sentence))
+    def error(self, status: int, title: str, sentence: str, *, retry_after: int = 0) -> None:
+        """``retry_after``: seconds; 0: nothing is said of it."""
+        more = {"retry_after": str(retry_after)} if retry_after else {}
+        self.page(status, error_page(title, sentence), **more)
 
-    def page(self, status: int, body: bytes) -> None:
-        headers = self._headers(HTML, cache_control="no-store")
+    def page(self, status: int, body: bytes, **more: str) -> None:
+        headers = self._headers(HTML, cache_control="no-store", **more)
         self._exchange.response_bytes(status, headers, b"" if self._head else body)
 
     def redirect(self, address: str) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
-from archivebox.core.page_storage.folder import STORE_UNAVAILABLE
+from archivebox.core.page_storage.folder import STORE_RETRY_AFTER, STORE_UNAVAILABLE
 from archivebox.lib.object_store import ObjectStoreError
 from archivebox.replay import addresses, capability
 from archivebox.replay.addresses import ReplayContext, is_url
@@ -90,7 +90,8 @@ class Listener:
             answer.error(403, *_EXPIRED)
         except ObjectStoreError as error:
             log.warning("%s action=store_failed", error)
-            answer.error(503, "The files are not available now", STORE_UNAVAILABLE)
+            title = "The files are not available now"
+            answer.error(503, title, STORE_UNAVAILABLE, retry_after=STORE_RETRY_AFTER)
 
     async def _answer(self, scope: RequestScope, host: str, answer: ReplayResponse) -> None:
         token, _, path = scope.path.lstrip("/").partition("/")

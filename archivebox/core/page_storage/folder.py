@@ -10,6 +10,8 @@ from archivebox.core.snapshot import Snapshot
 
 STORE_UNAVAILABLE = "This page's files are in an object store that does not answer. Try again later."
 """For visitors; the store's own message may name hosts."""
+STORE_RETRY_AFTER = 30
+"""Seconds after which visitors are told to ask again (RFC 9110, 10.2.3)."""
 
 
 def local_folder(snapshot: Snapshot) -> Path:

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from archivebox.accounts.roles import Action
 from archivebox.config.conffile import ConfError
 from archivebox.config.resolve import SettingError
-from archivebox.core.page_storage.folder import STORE_UNAVAILABLE
+from archivebox.core.page_storage.folder import STORE_RETRY_AFTER, STORE_UNAVAILABLE
 from archivebox.lib.object_store import ObjectStoreError
 from archivebox.lib.problem_details import CONTENT_TYPE, problem
 from archivebox.web.auth.page_access import allows
@@ -64,7 +64,9 @@ def misconfigured(request: HttpRequest, error: ConfError | SettingError) -> Http
 
 def store_unavailable(request: HttpRequest, error: ObjectStoreError) -> HttpResponse:
     log.warning("%s action=store_failed", error)
-    return _page(request, 503, "The files are not available now", STORE_UNAVAILABLE)
+    answer = _page(request, 503, "The files are not available now", STORE_UNAVAILABLE)
+    answer["Retry-After"] = str(STORE_RETRY_AFTER)
+    return answer
 
 
 def broken(request: HttpRequest) -> HttpResponse:

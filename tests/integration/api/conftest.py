@@ -15,8 +15,9 @@ from archivebox.accounts import tokens
 from archivebox.accounts.roles import Account
 from archivebox.machine.host import forget_current_machine
 from tests.collection import collection
+from tests.stored_pages import store
 
-__all__ = ["collection"]
+__all__ = ["collection", "store"]
 
 Make = Callable[..., "Caller"]
 

@@ -6,6 +6,7 @@ import io
 import json
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,6 +37,7 @@ from archivebox.web.views.add import AddForm, form, form_of
 from tests import factories
 from tests.integration.api.conftest import Caller, Make
 from tests.status_triggers import arrange
+from tests.stored_pages import stored
 
 URLS = [f"https://example.com/{number}" for number in range(7)]
 
@@ -459,3 +461,15 @@ def test_a_snapshot_says_what_came_of_it(editor: Caller) -> None:
     states = ["waiting", "nothing kept", "not archived", "kept"]
     assert [one["state"] for one in editor.get("/api/v1/snapshots")["items"]] == states
     assert editor.get(f"/api/v1/snapshots/{refused}")["state"] == "not archived"
+
+
+@pytest.mark.usefixtures("collection")
+def test_a_file_of_a_store_that_does_not_answer_is_a_503_that_says_when_to_ask(editor: Caller, store: Path) -> None:
+    page = stored()
+    shutil.rmtree(page.path)
+    address = f"/api/v1/snapshots/{page.pk}/files/text/words.txt"
+    assert b"".join(editor.ask("GET", address)) == b"one"
+    store.rename(store.with_name("aside"))
+    answer = editor.ask("GET", address)
+    assert (answer.status_code, answer["Retry-After"], json.loads(answer.content)["retry_after"]) == (503, "30", 30)
+    assert str(store) not in answer.content.decode()

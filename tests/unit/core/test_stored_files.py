@@ -13,6 +13,7 @@ import pytest
 from archivebox.core.models import Snapshot
 from archivebox.core.page_storage.copies import note_path
 from archivebox.core.page_storage.uploading import store_page
+from archivebox.lib.object_store import ObjectStoreError
 from archivebox.lib.object_store.folder import FolderStore
 from archivebox.lib.object_store.parts import BLOCK
 from archivebox.replay import capability
@@ -146,6 +147,17 @@ def test_a_damaged_file_is_not_answered_whole(page: Snapshot, store: Path) -> No
     answer = ask(page, "shot/shot.png")
     assert answer.answered["content-length"] == str(len(PICTURE))
     assert len(answer.body) < len(PICTURE), "the last block is not sent"
+
+
+def test_what_cannot_be_read_of_the_store_is_a_503(page: Snapshot, store: Path) -> None:
+    files = files_of(page)
+    store.rename(store.with_name("aside"))
+    for path in ("shot/shot.png", "media/film.mp4", "page/page.html", "page/"):
+        answer = ask(page, path)
+        assert (answer.status, answer.answered["retry-after"]) == (503, "30"), path
+        assert b"does not answer" in answer.body
+    with pytest.raises(ObjectStoreError):
+        files.folder()
 
 
 def test_a_file_that_is_here_is_read_here(page: Snapshot, reads: list[int]) -> None:
