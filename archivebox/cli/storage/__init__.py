@@ -10,7 +10,8 @@ COMMAND = click.Group(
         command(
             "verify",
             "storage.body:verify",
-            "Compare the object store of STORAGE_URL with what was stored there: sizes. Status 1 if something differs.",
+            "Compare what the object store of STORAGE_URL lists with what was stored there: keys and sizes. "
+            "Status 1 if something differs.",
             [flag("--digests", text="Read every object, and compare its SHA-256.")],
         ),
         command(

@@ -3,19 +3,29 @@
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
+
+from django.db import connection
+from django.db.models import Q
+from django.db.models.functions import Collate
 
 from archivebox.config.page_storage import object_store
 from archivebox.core.page_storage.stored_object import StoredObject
 from archivebox.core.page_storage.uploading import COLLECTION
-from archivebox.lib.object_store import ObjectMissingError
+from archivebox.lib.object_store import ListedObject, ObjectMissingError
 
-BATCH = 200
-"""Rows that are read at a time."""
+BATCH = 1000
+"""Rows that are read at a time; a store lists as many objects in one answer."""
+PREFIXES = ("pages/", "shared/")
+NO_ROW = "has no row: `archivebox storage gc` deletes it when it is older than STORAGE_GRACE"
+_IN_USE = Q(stored_at__isnull=False, unused_at__isnull=True, is_deleted=False)
+_BYTE_ORDER = {"postgresql": "C", "sqlite": "BINARY"}
+"""The collation that sorts keys as a store lists them."""
 
 
 @dataclass(slots=True)
 class StoreVerdict:
-    """How many objects are as they were stored, and a sentence for each that is not."""
+    """How many objects are as they were stored, and a sentence for each that is not, or that no row names."""
 
     same: int = 0
     bytes: int = 0
@@ -23,32 +33,68 @@ class StoreVerdict:
 
 
 def check_store(*, digests: bool) -> StoreVerdict:
-    """Compare sizes, and with ``digests`` every byte. ObjectStoreError where the store does not answer."""
+    """Compare what the store lists with the rows, and with ``digests`` every byte. ObjectStoreError.
+
+    What does not fit is asked for by itself: it may have been stored or deleted meanwhile, and listings may be late.
+    """
     verdict = StoreVerdict()
-    rows = StoredObject.objects.filter(stored_at__isnull=False, unused_at__isnull=True, is_deleted=False)
-    for row in rows.exclude(key__startswith=COLLECTION).order_by("id").iterator(BATCH):
-        problem = _problem_of(row, digests=digests)
-        if problem:
-            verdict.problems.append(f"{row.key} ({_whose(row)}): {problem}")
-        else:
-            verdict.same += 1
-            verdict.bytes += row.size
+    for row, listed in _rows_and_objects():
+        if row is None:
+            if listed is not None and not StoredObject.objects.filter(key=listed.key).exists():
+                verdict.problems.append(f"{listed.key}: {NO_ROW}")
+        elif _is_in_use(row):
+            _check(row, listed, verdict, digests=digests)
     return verdict
 
 
-def _problem_of(row: StoredObject, *, digests: bool) -> str:
+def _rows_and_objects() -> Iterator[tuple[StoredObject | None, ListedObject | None]]:
+    """Each row with its object, a row without one, or an object without a row: both come in the order of keys."""
+    order = Collate("key", _BYTE_ORDER[connection.vendor])
+    rows = StoredObject.objects.exclude(key__startswith=COLLECTION).order_by(order).iterator(BATCH)
+    row = next(rows, None)
+    for listed in chain.from_iterable(map(object_store().list, PREFIXES)):
+        while row is not None and row.key.encode() < listed.key.encode():
+            yield row, None
+            row = next(rows, None)
+        if row is not None and row.key == listed.key:
+            yield row, listed
+            row = next(rows, None)
+        else:
+            yield None, listed
+    while row is not None:
+        yield row, None
+        row = next(rows, None)
+
+
+def _is_in_use(row: StoredObject) -> bool:
+    return row.stored_at is not None and row.unused_at is None and not row.is_deleted
+
+
+def _check(row: StoredObject, listed: ListedObject | None, verdict: StoreVerdict, *, digests: bool) -> None:
+    is_as_listed = listed is not None and listed.size == row.size
+    problem = "" if is_as_listed else _problem_of_size(row)
+    if not problem and digests:
+        problem = _problem_of_bytes(row)
+    if not problem:
+        verdict.same += 1
+        verdict.bytes += row.size
+    elif StoredObject.objects.filter(_IN_USE, pk=row.pk).exists():
+        verdict.problems.append(f"{row.key} ({_whose(row)}): {problem}")
+
+
+def _problem_of_size(row: StoredObject) -> str:
     size = object_store().size_of(row.key)
     if size is None:
         return "missing"
-    if size != row.size:
-        return f"has {size:,} bytes, and had {row.size:,}"
-    if digests:
-        try:
-            is_same = _digest(object_store().read(row.key)) == row.sha256
-        except ObjectMissingError:
-            return "missing"
-        return "" if is_same else "changed"
-    return ""
+    return "" if size == row.size else f"has {size:,} bytes, and had {row.size:,}"
+
+
+def _problem_of_bytes(row: StoredObject) -> str:
+    try:
+        is_same = _digest(object_store().read(row.key)) == row.sha256
+    except ObjectMissingError:
+        return "missing"
+    return "" if is_same else "changed"
 
 
 def _digest(blocks: Iterator[bytes]) -> str:

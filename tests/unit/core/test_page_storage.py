@@ -24,6 +24,7 @@ from archivebox.core.page_storage.garbage import StoreGarbage, collect_unknown, 
 from archivebox.core.page_storage.moving import MoveReport, copy_objects, fetch_all, store_all
 from archivebox.core.page_storage.uploading import begin_upload, disown, read_contents, store_page
 from archivebox.lib.object_store import ObjectStoreError, RequestLimits, StoreRefusedError, StoreUnavailableError
+from archivebox.lib.object_store.folder import FolderStore
 from archivebox.replay.files import NotThereError
 from archivebox.replay.folders import open_page_file
 from archivebox.storage.layout import DataFolder
@@ -238,3 +239,33 @@ def test_what_is_damaged_in_the_store_is_found(store: Path) -> None:
     (key,) = StoredObject.objects.filter(snapshot=other.pk).values_list("key", flat=True)
     (store / key).unlink()
     assert check_store(digests=False).problems == [f"{key} (page {other.pk}): missing"]
+
+
+def test_a_store_is_verified_by_its_listing(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    owners = ("a", "B", "b", "\u00e9", "\U0001f600", "z")  # in the order of bytes, which is not that of most collations
+    for number in range(12):
+        page = stored(f"https://example.com/{number}")
+    for owner in owners:
+        key = f"shared/of-{owner}/ab/{'ab' * 32}/1.warc.gz"
+        (store / key).parent.mkdir(parents=True)
+        (store / key).write_bytes(b"body")
+        StoredObject.objects.create(key=key, size=4, owner=owner, name=BODY, stored_at=timezone.now())
+    begin_upload(page.pk, read_contents(page.path))  # in no store yet
+    asked: list[str] = []
+    monkeypatch.setattr(FolderStore, "size_of", lambda _, key: asked.append(key))
+    verdict = check_store(digests=False)
+    assert (verdict.same, verdict.problems, asked) == (12 + 1 + len(owners), [], [])
+
+
+def test_an_object_that_no_row_names_is_found(store: Path) -> None:
+    page = stored()
+    unknown = store / "pages" / str(page.pk) / "1.zip"
+    unknown.write_bytes(b"")
+    (problem,) = check_store(digests=False).problems
+    assert (f"pages/{page.pk}/1.zip: " in problem, "has no row" in problem) == (True, True)
+    disown([page.pk])
+    unknown.unlink()
+    for key in keys():
+        (store / key).unlink()
+    (problem,) = check_store(digests=False).problems
+    assert ("shared/" in problem, "a body that 1 pages share): missing" in problem) == (True, True)
