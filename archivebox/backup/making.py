@@ -24,8 +24,6 @@ from archivebox.storage.layout import DataFolder
 
 LEFT_OUT = frozenset({"run", "logs", "machines", "exports", "backups"})
 """Folders that are made anew, or by programs that can be installed again."""
-SELECTABLE = ("exports", "logs", "machines")
-"""Those that a person may want nevertheless."""
 _SQLITE = (".sqlite3", ".sqlite3-wal", ".sqlite3-shm", ".sqlite3-journal", ".sqlite3.tmp")
 """Ends of names in the data folder itself: databases, which are copied in another way."""
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS})

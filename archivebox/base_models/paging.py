@@ -107,14 +107,12 @@ def page_of(
     return PageOfRows(found, found[-1].pk if more else None, newer)
 
 
-def page_within(
-    rows: "models.QuerySet[Shown, Any]", chosen: Q, place: PageCursor, size: int, most: int = LOOKED_AT
-) -> PageOfRows[Shown]:
-    """The page of those among ``rows`` that are as ``chosen``; ``most`` are looked through, and the next goes on there.
+def page_within(rows: "models.QuerySet[Shown, Any]", chosen: Q, place: PageCursor, size: int) -> PageOfRows[Shown]:
+    """The page of those among ``rows`` that are as ``chosen``; the next goes on behind the LOOKED_AT looked through.
 
     It may be short, or empty, and yet have an older one.
     """
-    edge = _edge(rows, place, most)
+    edge = _edge(rows, place, LOOKED_AT)
     side = "gte" if place.after is None else "lte"
     page = page_of((rows if edge is None else rows.filter(**{f"pk__{side}": edge})).filter(chosen), place, size)
     if edge is None:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 Record = Mapping[str, object]
 """What one line says: field names of the models → values."""
 
+NAMES_SHOWN = 10
+"""Of a list in which each has its own line."""
 GAP = 3
 """Letters between two columns, and about a table."""
 READABLE = 20
@@ -114,6 +116,13 @@ class Output:
 
     def warn(self, sentence: str) -> None:
         self._tell(self._stderr, f"{printable(sentence)}\n")
+
+    def warn_each(self, what: str, names: Sequence[object]) -> None:
+        """``what`` is wrong with each of these: a line each, and how many more there are."""
+        for name in names[:NAMES_SHOWN]:
+            self.warn(f"{what}: {name}")
+        if len(names) > NAMES_SHOWN:
+            self.warn(f"{what}: {len(names) - NAMES_SHOWN:,} more.")
 
     def trace(self, text: str) -> None:
         """A traceback that no log can take, because there is no collection yet."""

@@ -121,10 +121,6 @@ class GzipMember(io.RawIOBase):
         self._packed = b""
 
     @property
-    def is_at_end(self) -> bool:
-        return self._unpacker.eof
-
-    @property
     def unused(self) -> int:
         """Bytes of the file that were read and lie behind the end of the member."""
         return len(self._unpacker.unused_data)

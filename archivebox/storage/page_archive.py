@@ -20,6 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from archivebox.lib.files import walk_entries
+from archivebox.lib.seekable_reader import SeekableReader
 
 BLOCK = 256 * 1024
 """Bytes in memory at a time."""
@@ -115,33 +116,16 @@ def open_archive(folder: Path, members: Sequence[FolderMember]) -> "PageArchive"
     return PageArchive(folder, [*pieces, _directory(stored, position)], stored)
 
 
-class PageArchive(io.RawIOBase):
+class PageArchive(SeekableReader):
     """A readable, seekable file over a folder, without a copy of it. FolderChangedError from reading."""
 
     def __init__(self, folder: Path, pieces: Sequence[bytes | FolderMember], members: Sequence[StoredMember]) -> None:
-        super().__init__()
         self.members = tuple(members)
         sizes = [piece.size if isinstance(piece, FolderMember) else len(piece) for piece in pieces]
         self._folder, self._pieces = folder, pieces
         self._starts = [0, *accumulate(sizes)]
-        self.size = self._starts.pop()
-        """In bytes."""
-        self._position = 0
+        super().__init__(self._starts.pop())
         self._open: tuple[int, io.FileIO] | None = None
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self.size}[whence]
-        self._position = max(0, base + offset)
-        return self._position
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         filled = 0

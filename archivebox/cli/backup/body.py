@@ -12,7 +12,6 @@ from archivebox.cli.output import Column, counted
 from archivebox.cli.session import OUR_ERROR, Session
 from archivebox.lib.quantities import size
 
-NAMES_SHOWN = 10
 COLUMNS = (
     Column("backup", "generation"),
     Column("files", "files", right=True),
@@ -42,7 +41,7 @@ def verify(session: Session, *, destination: str, generation: str | None) -> int
     try:
         found = Destination.at(destination).find(generation)
         with session.out.live() as draw:
-            verdict = check_generation(found, lambda so_far, whole: draw([_progress(so_far, whole)]))
+            verdict = check_generation(found, lambda at, whole: draw([progress(at.files, at.bytes, whole)]))
     except DestinationError as problem:
         raise BadInputError(str(problem)) from None
     except ManifestError as problem:
@@ -87,16 +86,14 @@ def _tell(session: Session, generation: Generation, verdict: BackupVerdict) -> N
     )
     session.out.event(record, *([sentence] if verdict.is_whole else []))
     for paths, what in ((verdict.changed, "Changed"), (verdict.missing, "Missing"), (verdict.added, "Not ours")):
-        for path in paths[:NAMES_SHOWN]:
-            session.out.warn(f"{what}: {generation.folder / path}")
-        if len(paths) > NAMES_SHOWN:
-            session.out.warn(f"{what}: {len(paths) - NAMES_SHOWN:,} more.")
+        session.out.warn_each(what, [generation.folder / path for path in paths])
     if verdict.changed or verdict.missing:
         session.out.warn("`archivebox backup DEST --verify` makes a new backup that has these files anew.")
 
 
-def _progress(so_far: BackupVerdict, whole: BackupSummary) -> str:
-    return f"{so_far.files:,} of {counted(whole.files, 'file')}, {size(so_far.bytes)} of {size(whole.bytes)}"
+def progress(files: int, read: int, whole: BackupSummary) -> str:
+    """How much of a backup was read; ``read``: in bytes."""
+    return f"{files:,} of {counted(whole.files, 'file')}, {size(read)} of {size(whole.bytes)}"
 
 
 def _number(value: object) -> int:

@@ -3,16 +3,15 @@
 from dataclasses import asdict
 
 from archivebox.backup.generations import Destination, DestinationError, Generation
-from archivebox.backup.manifest import BackupSummary, ManifestError
+from archivebox.backup.manifest import ManifestError
 from archivebox.backup.restore_claim import RestoreError
 from archivebox.backup.restoring import RestoreReport, restore
+from archivebox.cli.backup.body import progress
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.output import DISK_FULL, counted
 from archivebox.cli.session import OUR_ERROR, Session
 from archivebox.config.database_copy import DatabaseCopyError
 from archivebox.lib.quantities import size
-
-NAMES_SHOWN = 10
 
 
 def run(session: Session, *, destination: str, generation: str | None) -> int:
@@ -21,7 +20,7 @@ def run(session: Session, *, destination: str, generation: str | None) -> int:
     try:
         found = Destination.at(destination).find(generation)
         with session.out.live() as draw:
-            report = restore(found, session.folder, lambda so_far, whole: draw([_progress(so_far, whole)]))
+            report = restore(found, session.folder, lambda at, whole: draw([progress(at.files, at.bytes, whole)]))
     except (DestinationError, RestoreError, ManifestError) as problem:
         raise BadInputError(str(problem)) from None
     except DatabaseCopyError as problem:
@@ -50,11 +49,4 @@ def _tell(session: Session, generation: Generation, report: RestoreReport) -> No
     sentence = f"{counted(report.files, 'file')} ({size(report.bytes)}) of {generation.name} restored in {root}."
     session.out.event(record, f"{sentence} `archivebox --data-dir {root} status` says what is there.")
     for paths, what in ((report.damaged, "Damaged in the backup"), (report.missing, "Missing in the backup")):
-        for path in paths[:NAMES_SHOWN]:
-            session.out.warn(f"{what}: {path}")
-        if len(paths) > NAMES_SHOWN:
-            session.out.warn(f"{what}: {len(paths) - NAMES_SHOWN:,} more.")
-
-
-def _progress(so_far: RestoreReport, whole: BackupSummary) -> str:
-    return f"{so_far.files:,} of {counted(whole.files, 'file')}, {size(so_far.bytes)} of {size(whole.bytes)}"
+        session.out.warn_each(what, paths)

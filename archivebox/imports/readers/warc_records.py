@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO, cast
 
+from archivebox.lib.seekable_reader import SeekableReader
 from archivebox.lib.warc import GzipMember, NotWarcError, RecordBlock, read_record
 
 HEAD = 1 << 16
@@ -49,31 +50,18 @@ class DamagedPlace:
     reason: str
 
 
-class FileSlice(io.RawIOBase):
+class FileSlice(SeekableReader):
     """A part of a file, as a file."""
 
     def __init__(self, file: BinaryIO, start: int, size: int) -> None:
-        self._file, self._start, self._size = file, start, size
-        self._at = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
-        return self._at
-
-    def tell(self) -> int:
-        return self._at
+        super().__init__(size)
+        self._file, self._start = file, start
 
     def readinto(self, buffer: "bytearray | memoryview[int]") -> int:  # type: ignore[override]  # typeshed: any buffer
-        self._file.seek(self._start + self._at)
-        data = self._file.read(min(len(buffer), max(0, self._size - self._at)))
+        self._file.seek(self._start + self._position)
+        data = self._file.read(min(len(buffer), max(0, self.size - self._position)))
         buffer[: len(data)] = data
-        self._at += len(data)
+        self._position += len(data)
         return len(data)
 
     def close(self) -> None:

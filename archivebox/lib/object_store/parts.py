@@ -1,9 +1,10 @@
 """Owns in which parts an object is sent, and which keys are valid."""
 
-import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, NamedTuple
+
+from archivebox.lib.seekable_reader import SeekableReader
 
 PART = 8_000_000
 """Bytes. An object of at most so many is sent in one request. (S3 takes parts of 5 MiB and more, except the last.)"""
@@ -44,40 +45,26 @@ def check_key(key: str) -> str:
     return key
 
 
-class SourceWindow(io.RawIOBase):
+class SourceWindow(SeekableReader):
     """A range of a seekable source as a file; EOFError if the source ends before it does."""
 
     def __init__(self, source: BinaryIO, start: int, size: int) -> None:
-        super().__init__()
-        self._source, self._start, self._size, self._position = source, start, size, 0
+        super().__init__(size)
+        self._source, self._start = source, start
         self._failure: OSError | EOFError | None = None
 
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
     def __len__(self) -> int:
-        return self._size
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
-        self._position = max(0, base + offset)
-        return self._position
+        return self.size
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        wanted = min(len(buffer), self._size - self._position)
+        wanted = min(len(buffer), self.size - self._position)
         if wanted <= 0:
             return 0
         try:
             self._source.seek(self._start + self._position)
             data = self._source.read(wanted)
             if not data:
-                raise EOFError(f"the source ends {self._size - self._position:,} bytes too early")  # noqa: TRY301
+                raise EOFError(f"the source ends {self.size - self._position:,} bytes too early")  # noqa: TRY301
         except (OSError, EOFError) as error:
             self._failure = error
             raise

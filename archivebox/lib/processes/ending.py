@@ -101,40 +101,40 @@ class ProcessGroup(ABC):
         self._missed |= seen is None
         return seen
 
-    async def end(self, *, grace: float, first_signal: int = signal.SIGTERM, root_first: float = 0.0) -> bool:
-        """End all of them: ``first_signal``, ``grace`` seconds, then KILL until nothing is left.
+    async def end(self, *, grace: float, root_first: float = 0.0) -> bool:
+        """End all of them: TERM, ``grace`` seconds, then KILL until nothing is left.
 
         ``root_first``: so many of these seconds the root alone is told, so that it can wind its programs down in order.
         True when it is gone; False when something outlived KILL for 10 s. Woken by pidfds.
         """
-        steps = self._end(grace, first_signal, root_first)
+        steps = self._end(grace, root_first)
         try:
             while True:
                 await _wait_async(next(steps))
         except StopIteration as stop:
             return bool(stop.value)
 
-    def end_blocking(self, *, grace: float, first_signal: int = signal.SIGTERM) -> bool:
+    def end_blocking(self, *, grace: float) -> bool:
         """The same for callers without an event loop."""
-        steps = self._end(grace, first_signal)
+        steps = self._end(grace)
         try:
             while True:
                 _wait_blocking(next(steps))
         except StopIteration as stop:
             return bool(stop.value)
 
-    def _end(self, grace: float, first_signal: int, root_first: float = 0.0) -> Generator[Pause, None, bool]:
+    def _end(self, grace: float, root_first: float = 0.0) -> Generator[Pause, None, bool]:
         """The ending as a row of steps; whoever drives it waits as each pause says."""
         told: set[ProcessIdentity] = set()
         deadline = time.monotonic() + grace
         if self.root is not None and root_first:
-            yield from self._tell_root(self.root, first_signal, min(root_first, grace))
+            yield from self._tell_root(self.root, min(root_first, grace))
             told.add(self.root)
         while (left := deadline - time.monotonic()) > 0:
             members = yield from self._members_for_sure()
             if not members:
                 return True
-            yield from self._signal(members, members - told, first_signal, left)
+            yield from self._signal(members, members - told, signal.SIGTERM, left)
             told |= members
         deadline = time.monotonic() + KILL_SECONDS
         while members := (yield from self._members_for_sure()):
@@ -143,12 +143,12 @@ class ProcessGroup(ABC):
             yield from self._signal(members, members, signal.SIGKILL, 0.2)
         return True
 
-    def _tell_root(self, root: ProcessIdentity, signum: int, seconds: float) -> Generator[Pause, None, None]:
+    def _tell_root(self, root: ProcessIdentity, seconds: float) -> Generator[Pause, None, None]:
         """Signal the root alone and wait until it has ended or ``seconds`` are over."""
         targets = {root}
         deadline = time.monotonic() + seconds
         while root.is_alive() and not root.is_zombie() and (left := deadline - time.monotonic()) > 0:
-            yield from self._signal({root}, targets, signum, left)
+            yield from self._signal({root}, targets, signal.SIGTERM, left)
             targets = set()
 
     def _members_for_sure(self) -> Generator[Pause, None, set[ProcessIdentity]]:

@@ -134,9 +134,9 @@ class Journal:
         """What is handed in beside this is of a leased item, though it is on record whoever holds that."""
         self._batch.written_for.add(lease)
 
-    def insert(self, model: type[models.Model], pk: UUID, columns: dict[str, Any], lease: Lease | None = None) -> None:
+    def insert(self, model: type[models.Model], pk: UUID, columns: dict[str, Any]) -> None:
         """A new row; ``columns`` by attribute name, those left out get their default. The dict is copied."""
-        self._batch.changes[model, pk] = Change(model, pk, True, dict(columns), lease)
+        self._batch.changes[model, pk] = Change(model, pk, True, dict(columns), None)
         self._soon()
 
     def update(self, model: type[models.Model], pk: UUID, columns: dict[str, Any], lease: Lease | None = None) -> None:

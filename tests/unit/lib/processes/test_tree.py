@@ -211,9 +211,3 @@ def test_term_gives_a_hook_its_grace(starter: Starter) -> None:
     child = starter.children[0]
     assert wait(child, LIMIT).exit_code == 0
     assert (starter.folder / f"{child.process_id}.out").read_text() == "tidied up\n"
-
-
-def test_first_signal_can_be_another(starter: Starter) -> None:
-    tree, _ = tree_of(starter, "left(os.getpid()); time.sleep(300)")
-    assert tree.end_blocking(grace=20, first_signal=signal.SIGINT)
-    assert wait(starter.children[0], LIMIT).exit_code == -2
