@@ -11,10 +11,12 @@ from django.contrib.auth.models import User
 from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.table import table_of
+from archivebox.config.page_storage import has_store
 from archivebox.contract.hooknames import LAST_STEP
 from archivebox.contract.outcomes import Status
 from archivebox.contract.reasons import Reason
 from archivebox.core.archiveresult import ArchiveResult
+from archivebox.core.page_storage.storing_later import mark_unstored
 from archivebox.core.snapshot import MOST_TAGS, PATCHED_TEXTS, Snapshot
 from archivebox.core.tags.assign_tags import tag
 from archivebox.crawls.crawl import Crawl
@@ -47,6 +49,8 @@ class PageImport:
 
     def write(self, pages: Sequence[WrittenPage]) -> None:
         """The rows of these pages, in the transaction of the caller."""
+        if has_store():
+            mark_unstored(page.key for page in pages)
         self._write_rows([page for page in pages if page.page.rows is None])
         write_exported([page for page in pages if page.page.rows is not None], self.created_by)
         origins = (

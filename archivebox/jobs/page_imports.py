@@ -1,11 +1,14 @@
 """Owns importing pages that were archived elsewhere: as a job that reads and writes some of them at a time."""
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import ClassVar
 from uuid import UUID
 
+from archivebox.config.page_storage import has_store
+from archivebox.core.page_storage.storing_later import store_marked
 from archivebox.core.snapshot import Snapshot
 from archivebox.imports.batch import PageBatch, write_batch
 from archivebox.imports.belongings import CollectionReader
@@ -19,10 +22,16 @@ from archivebox.imports.write import PageWriter
 from archivebox.jobs.action import DeferredError, Failures, JobAction, Options
 from archivebox.jobs.job import Job, JobPart
 from archivebox.lib.jsonl import JSON
+from archivebox.lib.object_store import ObjectStoreError
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.upkeep import learn
 
+log = logging.getLogger(__name__)
+
 FEWER = "The source has fewer pages than when the import began."
+NOT_STORED = (
+    "The object store did not answer: pages that are not stored yet are stored when it does, by a running server."
+)
 NOT_INDEXED = "The search index could not be told of all pages: `archivebox manage reindex` makes it anew."
 
 
@@ -65,6 +74,7 @@ class ImportPages(JobAction):
         self._importing: PageImport | None = None
         self._length = 0
         self._problem = ""
+        self._is_store_away = False
 
     @classmethod
     def check(cls, options: Options) -> dict[str, JSON]:
@@ -91,7 +101,7 @@ class ImportPages(JobAction):
 
     def prepare(self, keys: Sequence[UUID]) -> None:
         """Bring the files of a part into the collection."""
-        self._index_former()
+        self._end_former()
         self._importing = self._import()
         most = len(keys)
         items = self._next_items(None if self._is_last_part() else most)
@@ -120,7 +130,7 @@ class ImportPages(JobAction):
         return dict(zip(keys, sentences, strict=False))
 
     def finish(self) -> None:
-        self._index_former()
+        self._end_former()
         self.job.memory |= {"to_index": [], "note": self._problem or self.job.memory["note"]}
         if self.job.options.get("all"):
             self._take_over()
@@ -154,15 +164,26 @@ class ImportPages(JobAction):
         transfer = Transfer(self.job.options["transfer"])
         return PageWriter(self.job.memory["source"], self.job.created_by.username, transfer, self._stop)
 
-    def _index_former(self) -> None:
-        """Have the pages of the part before this one found by their words; that may be done twice."""
+    def _end_former(self) -> None:
+        """Have the pages of the part before this one stored, and found by their words; that may be done twice."""
         keys = self.job.memory["to_index"]
         if not keys:
             return
+        self._store(keys)
         try:
             learn(list(Snapshot.objects.filter(pk__in=keys)))
         except SearchUnavailableError as problem:
             self._problem = f"{NOT_INDEXED} {problem}"
+
+    def _store(self, keys: Sequence[str]) -> None:
+        """Pages stay marked that are not stored now: the upkeep of the store does it."""
+        if not has_store() or self._is_store_away:
+            return
+        try:
+            store_marked(map(UUID, keys), lambda: not self._is_stopped)
+        except ObjectStoreError as problem:
+            log.warning("%s action=import_not_stored job=%s", problem, self.job.pk)
+            self._is_store_away, self._problem = True, NOT_STORED
 
     def _take_over(self) -> None:
         """Accounts, schedules and settings, where the source is a whole collection."""

@@ -3,6 +3,7 @@ copies, and the object store.
 """
 
 import logging
+import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -11,10 +12,9 @@ from django.db import DatabaseError, connection
 
 from archivebox.config.page_storage import has_store, storage_settings
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.core.page_storage.copies import changed_copies, evict
+from archivebox.core.page_storage.copies import evict
 from archivebox.core.page_storage.garbage import StoreGarbage, collect_unknown, collect_unused, collect_uploads
-from archivebox.core.page_storage.uploading import store_page
-from archivebox.core.snapshot import Snapshot
+from archivebox.core.page_storage.storing_later import store_all_marked
 from archivebox.imports.readers.scratch import remove_left_folders
 from archivebox.lib.object_store import ObjectStoreError
 from archivebox.machine.host import Machine
@@ -24,6 +24,8 @@ from archivebox.storage.sharing_upkeep import StorageReport, collect_folder, sto
 log = logging.getLogger(__name__)
 
 COPIES_EVERY = timedelta(minutes=5)
+STORE_SECONDS = 240.0
+"""What else is due waits no longer for pages that are stored; the rest has its turn with the next look."""
 UNUSED_EVERY = timedelta(hours=1)
 
 
@@ -69,7 +71,7 @@ class StoreUpkeep:
             return
         try:
             if _is_due(f"page_copies:{Machine.current().pk}", COPIES_EVERY):
-                _look_after_copies()
+                _look_after_copies(may_go_on)
             if _is_due("store_unused", UNUSED_EVERY):
                 _collect(may_go_on, is_whole=False)
             if _is_due("store_unknown", DAILY):
@@ -85,10 +87,10 @@ def _is_due(name: str, every: timedelta) -> bool:
         return is_due
 
 
-def _look_after_copies() -> None:
-    sealed = Snapshot.objects.filter(status=Snapshot.StatusChoices.SEALED, owner__isnull=True)
-    for snapshot in sealed.filter(pk__in=list(changed_copies())):
-        store_page(snapshot.pk, snapshot.path)
+def _look_after_copies(may_go_on: Callable[[], bool]) -> None:
+    until = time.monotonic() + STORE_SECONDS
+    if stored := store_all_marked(lambda: may_go_on() and time.monotonic() < until):
+        log.info("Stored pages that were not stored at their seal action=pages_stored pages=%d", stored)
     if freed := evict(storage_settings().cache):
         log.info("Deleted local copies action=page_copies_evicted bytes=%d", freed)
 
