@@ -5,12 +5,12 @@ import os
 from datetime import timedelta
 from uuid import UUID
 
-from django.db import connection
+from django.db import connection, models
 from django.utils import timezone
 
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
-from archivebox.base_models.work import RENEW_EVERY, Request, lease_clock, work_models
+from archivebox.base_models.work import LEASE, RENEW_EVERY, Request, lease_clock, work_models
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason
@@ -25,6 +25,9 @@ log = logging.getLogger(__name__)
 
 SILENT = timedelta(minutes=10)
 """After so long without a sign of life a machine is taken for gone; its workers give one every ten seconds."""
+RUN_LOST = 3 * LEASE
+"""After so long without one, runs of crawls that nobody holds there are sealed: their leases are long over, and a
+machine that comes back has ended what it ran of them."""
 SWEEP_EVERY = timedelta(seconds=RENEW_EVERY / 2)
 """How long no other machine looks for what silent ones held."""
 
@@ -42,7 +45,7 @@ def beat() -> int:
         if not is_due:
             return 0
         forget_attempts()
-        count = reclaim_elsewhere() + close_silent_machines() + seal_runs_of_draining_machines()
+        count = reclaim_elsewhere() + close_silent_machines() + seal_runs_without_worker()
         if count:
             notify_workers()
     return count
@@ -73,34 +76,41 @@ def has_other_machines() -> bool:
 
 
 def close_silent_machines() -> int:
-    """What ran on machines that are gone is lost, and so are their runs of crawls, which wait for nobody else.
+    """What ran on machines that are gone is lost. How many processes.
 
     One that comes back finds its leases lost, ends what it still runs, and begins anew.
     """
-    silent = Machine.objects.filter(seen_at__lt=lease_clock() - SILENT).exclude(pk=Machine.current().pk)
-    running = Process.objects.running().filter(machine__in=silent)
-    runs = CrawlRun.objects.filter(machine__in=silent, owner__isnull=True).exclude(status=CrawlRun.StatusChoices.SEALED)
-    if not running.exists() and not runs.exists():
+    running = Process.objects.running().filter(machine__in=_silent_for(SILENT))
+    if not running.exists():
         return 0
     with write_transaction():
         count: int = running.transition(
             "lose", ended_at=timezone.now(), end_reason=EndReason.LOST, request=Request.NONE
         )
-        for run in runs.select_related("crawl"):
-            run.transition("seal", reason=Reason.WORKER_LOST)
-            count += 1
-    log.warning("Abandoned %d processes and runs of machines that are silent action=machines_abandoned", count)
+    log.warning("Abandoned %d processes of machines that are silent action=machines_abandoned", count)
     return count
 
 
-def seal_runs_of_draining_machines() -> int:
-    """Runs of crawls that nobody holds there: no worker would, and their crawls wait for them. How many."""
-    runs = CrawlRun.objects.unsealed().filter(machine__drain_by__isnull=False, owner__isnull=True)
+def seal_runs_without_worker() -> int:
+    """Runs of crawls that nobody holds, on machines that drain or are silent: no worker there would, and their crawls
+    wait for them. How many. A machine that comes back opens a crawl again that has pages for it.
+    """
+    unheld = CrawlRun.objects.unsealed().filter(owner__isnull=True)
+    drained = unheld.filter(machine__drain_by__isnull=False)
+    return _seal(unheld.filter(machine__in=_silent_for(RUN_LOST)), Reason.WORKER_LOST) + _seal(drained, None)
+
+
+def _silent_for(time: timedelta) -> models.QuerySet[Machine]:
+    return Machine.objects.filter(seen_at__lt=lease_clock() - time).exclude(pk=Machine.current().pk)
+
+
+def _seal(runs: models.QuerySet[CrawlRun], reason: Reason | None) -> int:
     if not runs.exists():
         return 0
+    columns = {} if reason is None else {"reason": reason}
     with write_transaction():
-        count = 0
-        for run in runs.select_related("crawl").select_for_update(of=("self",)):
-            run.transition("seal")
-            count += 1
-    return count
+        unheld = list(runs.select_related("crawl").select_for_update(of=("self",)))
+        for run in unheld:
+            run.transition("seal", **columns)
+    log.info("Sealed %d runs of crawls that nobody holds action=runs_sealed reason=%s", len(unheld), reason or "")
+    return len(unheld)

@@ -147,7 +147,6 @@ def test_pages_of_a_machine_that_died_are_finished(machines: Machines) -> None:
     machines.each[-1].watch()
     sealed = {"status": "sealed"}
     machines.here.wait("all pages", lambda: len(machines.here.rows("Snapshot", "pk", **sealed)) == 6, seconds=60)
-    machines.here.actor.ask("drain", seconds=0 if len(machines.each) > 1 else None)
     machines.here.wait_sealed()
     machines.leave()
 

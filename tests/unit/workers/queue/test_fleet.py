@@ -16,11 +16,12 @@ from archivebox.lib.lockfiles import hold
 from archivebox.machine.models import Machine, PeriodicTask, Process
 from archivebox.storage.layout import DataFolder
 from archivebox.workers.queue.fleet import (
+    RUN_LOST,
     SILENT,
     beat,
     close_silent_machines,
     reclaim_elsewhere,
-    seal_runs_of_draining_machines,
+    seal_runs_without_worker,
 )
 from tests.factories import crawl, leased, snapshot
 from tests.status_triggers import arrange
@@ -42,18 +43,27 @@ def at_work_on(elsewhere: Machine) -> tuple[Process, CrawlRun]:
 
 def test_a_silent_machine_is_abandoned() -> None:
     process, run = at_work_on(machine(silent_for=SILENT + timedelta(seconds=1)))
-    assert close_silent_machines() == 2
+    assert (close_silent_machines(), seal_runs_without_worker()) == (1, 1)
     process.refresh_from_db()
     run.refresh_from_db()
     assert (process.status, process.end_reason, process.exit_code) == ("exited", "lost", None)
     assert (run.status, run.reason, run.retry_at) == ("sealed", "worker_lost", None)
     assert run.crawl.retry_at is not None, "its crawl is told"
-    assert close_silent_machines() == 0
+    assert (close_silent_machines(), seal_runs_without_worker()) == (0, 0)
+
+
+def test_no_crawl_waits_for_a_run_of_a_machine_whose_leases_are_long_over() -> None:
+    process, run = at_work_on(machine(silent_for=RUN_LOST + timedelta(seconds=1)))
+    assert (close_silent_machines(), seal_runs_without_worker()) == (0, 1)
+    process.refresh_from_db()
+    run.refresh_from_db()
+    assert (process.status, run.status, run.reason) == ("running", "sealed", "worker_lost")
+    assert run.crawl.retry_at is not None, "its crawl is told"
 
 
 def test_one_that_gave_a_sign_is_left_alone() -> None:
-    process, run = at_work_on(machine(silent_for=SILENT - timedelta(minutes=1)))
-    assert close_silent_machines() == 0
+    process, run = at_work_on(machine(silent_for=RUN_LOST - timedelta(seconds=10)))
+    assert (close_silent_machines(), seal_runs_without_worker()) == (0, 0)
     process.refresh_from_db()
     run.refresh_from_db()
     assert (process.status, run.status) == ("running", "started")
@@ -62,7 +72,7 @@ def test_one_that_gave_a_sign_is_left_alone() -> None:
 def test_a_run_that_is_leased_belongs_to_its_worker() -> None:
     _, run = at_work_on(machine(silent_for=SILENT * 2))
     CrawlRun.objects.filter(pk=run.pk).update(owner=new_id())
-    close_silent_machines()
+    assert seal_runs_without_worker() == 0
     run.refresh_from_db()
     assert run.status == "started"
 
@@ -70,10 +80,10 @@ def test_a_run_that_is_leased_belongs_to_its_worker() -> None:
 def test_no_crawl_waits_for_its_run_on_a_machine_that_drains() -> None:
     elsewhere = machine(silent_for=timedelta())
     _, run = at_work_on(elsewhere)
-    assert seal_runs_of_draining_machines() == 0, "it works"
+    assert seal_runs_without_worker() == 0, "it works"
     elsewhere.drain(timedelta(hours=1))
     CrawlRun.objects.filter(pk=run.pk).update(owner=new_id())
-    assert seal_runs_of_draining_machines() == 0, "a worker there holds it"
+    assert seal_runs_without_worker() == 0, "a worker there holds it"
     CrawlRun.objects.filter(pk=run.pk).update(owner=None)
     assert beat() == 1
     run.refresh_from_db()
