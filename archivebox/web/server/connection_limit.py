@@ -88,6 +88,11 @@ class ConnectionLimit:
         return len(excess)
 
 
+def close_connections(ports: Collection[int]) -> None:
+    """Close whatever is open on these ports of ours."""
+    _close({one for end in _sockets() if (one := _connection(end)) and one.port in ports})
+
+
 def _close(connections: Collection[Connection]) -> None:
     for end in _sockets():
         if _connection(end) in connections:

@@ -25,7 +25,7 @@ from archivebox.web import settings
 from archivebox.web.asgi import application
 from archivebox.web.auth.replay_access import add_view_violations, is_known_host, look_up, look_up_view
 from archivebox.web.middleware.trusted_proxies import TrustedProxies
-from archivebox.web.server.connection_limit import ConnectionLimit
+from archivebox.web.server.connection_limit import ConnectionLimit, close_connections
 
 log = logging.getLogger("archivebox.web")
 
@@ -37,6 +37,8 @@ ONE_OF = 4
 """One address has at most one of so many of them."""
 LEAST = 12
 """But as many as two browsers use, where there are few."""
+LAST_ANSWERS = 2.0
+"""Seconds that answers which have begun have when the server ends; supervisord kills it after ten."""
 _OWN_FILES = 200
 """File descriptors that are left for everything but connections."""
 
@@ -88,6 +90,8 @@ async def listen(bind: ListenAddress, replay: ListenAddress, starters: Sequence[
     for server in servers:
         server.stop()  # type: ignore[no-untyped-call]
     stopped.cancel()
+    await asyncio.wait(serving, timeout=LAST_ANSWERS)
+    close_connections([bind.port, replay.port])  # a page that is open has a stream of events that does not end
     await asyncio.gather(*serving)
 
 

@@ -17,7 +17,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.webserver.server import START, Server, environment, free_ports, in_collection
+from tests.webserver.events import Events
+from tests.webserver.server import START, Server, Visitor, environment, free_ports, in_collection
 
 FIVE = 5.0
 """Seconds within which nothing is left when one of the processes dies."""
@@ -56,7 +57,11 @@ def test_everything_under_the_server_is_on_record_with_its_parent(tmp_path: Path
             f"True {pids['supervisord']}",
             f"127.0.0.1:{server.port} 127.0.0.1:{server.replay_port}",
         ]
-        assert server.stop() == 128 + signal.SIGTERM
+        visitor = Visitor(server)
+        visitor.post(server.link())
+        with Events(visitor) as page_left_open:
+            assert page_left_open.status == 200
+            assert server.stop() == 128 + signal.SIGTERM
     code = (
         "from archivebox.machine.models import Process\n"
         "for row in Process.objects.filter(process_type='supervisord') | Process.objects.filter(worker_type='web'):\n"
