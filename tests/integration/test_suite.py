@@ -6,14 +6,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import psutil
 import pytest
 
-from tests.suite.__main__ import Part, Runs, failed_in
+from tests.suite.__main__ import Part, Runs, failed_in, parts_on_sqlite
 from tests.suite.packages import NEEDS, missing
 from tests.suite.path import STATUS, restricted
 
@@ -92,6 +92,20 @@ def test_tests_see_only_programs_that_every_debian_machine_would_have(tmp_path: 
     assert {name for name in programs if not shutil.which(name, path=path)} == set()
     assert "curl" in {need.package for need in NEEDS}
     assert not shutil.which("gcc", path=path)
+
+
+def test_every_file_of_tests_is_in_one_part() -> None:
+    for file in (ROOT / "tests").rglob("test_*.py"):
+        name = str(file.relative_to(ROOT))
+        assert len([part for part, what in parts_on_sqlite().items() if is_in(name, what)]) == 1, name
+
+
+def is_in(name: str, arguments: Sequence[str]) -> bool:
+    """Whether pytest finds this file in what a part names and does not leave out."""
+    named = [argument for argument in arguments if not argument.startswith("--")] or ["tests"]
+    left_out = [argument.removeprefix("--ignore=") for argument in arguments if argument.startswith("--")]
+    below = [any(name == path or name.startswith(f"{path}/") for path in paths) for paths in (named, left_out)]
+    return below == [True, False]
 
 
 UNSTEADY = """

@@ -1,10 +1,12 @@
 """Runs the whole suite: on SQLite, then on a throw-away PostgreSQL; a run that executed no test has failed.
 
-In parts that do not know of each other, one more at a time than there are cores: engine tests mostly wait. The few that
-failed beside others are tried once more in peace: what fails then has failed, what passes is named as unsteady, for
-somebody to mend. Those that kill and race for a living have no second try: there an unsteady test is a fault found.
+In parts that do not know of each other, two more at a time than there are cores, as a third of their time is waiting.
+The few that failed beside others are tried once more in peace: what fails then has failed, what passes is named as
+unsteady, for somebody to mend. Those that kill and race for a living have no second try: there an unsteady test is a
+fault found.
 """
 
+import compileall
 import os
 import re
 import subprocess
@@ -20,11 +22,13 @@ from typing import BinaryIO, NamedTuple
 from tests.programs import SHARED
 from tests.suite import packages, path, postgres
 
-ENGINE = ("tests/integration/engine", "tests/chaos", "tests/fleet")
-PLUGINS = ("tests/plugins_bundled",)
-ACCEPTANCE = ("tests/acceptance",)
+ENGINE = "tests/integration/engine"
+RACES = ("tests/chaos", "tests/fleet")
+PLUGINS, BROWSER = "tests/plugins_bundled", "tests/plugins_bundled/browser"
+ACCEPTANCE, CLI, WEB = "tests/acceptance", "tests/acceptance/cli", "tests/acceptance/web"
 NO_SECOND_TRY = ("tests/integration/engine/", "tests/chaos/", "tests/fleet/", "tests/acceptance/")
 """Folders whose tests fail when they fail once."""
+ROOT = Path(__file__).parents[2]
 SLOWEST = ("--durations=30",)
 """What each part says of where its time went: the suite has half an hour on two cores."""
 MOST_UNSTEADY = 5
@@ -106,7 +110,7 @@ class Runs:
     def run_all(self, parts: Sequence[Part]) -> list[Outcome]:
         """Run the parts side by side, and print each as it ends; then the few that failed, one part after the other."""
         ended: list[tuple[Part, Outcome, str]] = []
-        with ThreadPoolExecutor((os.cpu_count() or 1) + 1) as lanes:
+        with ThreadPoolExecutor((os.cpu_count() or 1) + 2) as lanes:
             try:
                 running = {lanes.submit(self.run, part, aside=True): part for part in parts}
                 for done in as_completed(running):
@@ -149,7 +153,9 @@ def _count(report: Path) -> tuple[int, int, int]:
 
 def main(arguments: list[str]) -> int:
     """With arguments: one run, on the database that DATABASE_URL names (SQLite if none). Without: the whole suite."""
-    os.chdir(Path(__file__).parents[2])
+    os.chdir(ROOT)
+    for folder in ("archivebox", "tests"):  # else hundreds of processes do, where Python is told to write no bytecode
+        compileall.compile_dir(folder, quiet=2)
     postgres.end_on_signals()
     packages.ensure()
     env = {name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "DATA_DIR"}}
@@ -174,22 +180,26 @@ def run(env: dict[str, str], arguments: list[str]) -> list[Outcome]:
         given = Part("PostgreSQL" if url else "SQLite", tuple(arguments), {**env, "DATABASE_URL": url} if url else env)
         return [runs.run(given, aside=False)[0]]
     with postgres.throw_away_cluster() as url:
-        others = (f"--ignore={folder}" for folder in ENGINE + PLUGINS + ACCEPTANCE)
-        parts = [  # the longest first, so that no lane is left with one of them at the end
-            Part("SQLite, acceptance", (*SLOWEST, *ACCEPTANCE), env),
-            Part("PostgreSQL", (*SLOWEST, "-m", "database and not once"), {**env, "DATABASE_URL": url}),
-            *(Part(f"SQLite, engine {half}", (*SLOWEST, *files), env) for half, files in enumerate(engine_halves(), 1)),
-            Part("SQLite, all else", (*SLOWEST, *others), env),
-            Part("SQLite, plugins", (*SLOWEST, *PLUGINS), env),
-        ]
-        return runs.run_all(parts)
+        on_postgresql = Part("PostgreSQL", (*SLOWEST, "-m", "database and not once"), {**env, "DATABASE_URL": url})
+        on_sqlite = [Part(f"SQLite, {name}", (*SLOWEST, *what), env) for name, what in parts_on_sqlite().items()]
+        return runs.run_all([on_postgresql, *on_sqlite])
 
 
-def engine_halves() -> tuple[list[str], list[str]]:
-    """The tests of the engine, half of whose time is waiting, in two parts: in one they take longer than all others."""
-    folder, *others = ENGINE
-    files = sorted(map(str, Path(folder).glob("test_*.py")))
-    return files[::2], [*files[1::2], *others]
+def parts_on_sqlite() -> dict[str, Sequence[str]]:
+    """What each part runs, the longest first, so that no lane is left with one of them at the end."""
+    engine = sorted(map(str, Path(ENGINE).glob("test_*.py")))
+    separate = (PLUGINS, ACCEPTANCE, "tests/integration", *RACES)
+    return {
+        **{f"engine {third + 1}": engine[third::3] for third in range(3)},
+        "acceptance": [ACCEPTANCE, f"--ignore={CLI}", f"--ignore={WEB}"],
+        "races": RACES,
+        "browser": [BROWSER],
+        "commands": [CLI],
+        "integration": ["tests/integration", f"--ignore={ENGINE}"],
+        "pages": [WEB],
+        "plugins": [PLUGINS, f"--ignore={BROWSER}"],
+        "all else": [f"--ignore={folder}" for folder in separate],
+    }
 
 
 if __name__ == "__main__":
