@@ -23,7 +23,6 @@ from uuid import UUID
 
 from django.db import connections
 
-from archivebox.base_models.transient import retry_transient
 from archivebox.base_models.work import RENEW_EVERY
 from archivebox.cli import administrator, handover
 from archivebox.cli.add import body as _add  # noqa: F401 - what commands import is warm
@@ -265,23 +264,11 @@ def listen() -> socket.socket:
 def main(process_id: UUID, orchestrator_id: UUID, pulse: socket.socket) -> int:
     """Take commands until told to stop; returns the exit status."""
     processes.set_title("archivebox commands")
-    columns = {
-        "process_type": Process.TypeChoices.WORKER,
-        "worker_type": "commands",
-        "parent_id": orchestrator_id,
-        "cmd": ["archivebox", "commands"],  # forked: the kernel shows its parent's
-        "pwd": str(DATA_FOLDER.root),
-    }
-    process = retry_transient(lambda: Process.begin(process_id, **columns))
+    return Process.run_service(process_id, orchestrator_id, "commands", lambda: _serve(pulse))
+
+
+def _serve(pulse: socket.socket) -> None:
     plugins()
     importlib.import_module("archivebox.cli.add")
     connections.close_all()  # none may be carried over a fork
-    error: BaseException | None = None
-    try:
-        CommandServer(pulse).run()
-    except Exception as problem:
-        error = problem
-        log.exception("No commands are taken any more action=commands_broke")
-    code = process.finish_after(error)
-    connections.close_all()
-    return code
+    CommandServer(pulse).run()

@@ -1,15 +1,19 @@
 """How the process that runs this very code finds, makes and ends its own row."""
 
+import logging
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 from uuid import UUID
 
 import psutil
+from django.db import connections
 
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.transient import retry_transient
+from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
 from archivebox.lib.processes import ExitStatus, ProcessIdentity
 from archivebox.lib.urls import without_credentials
@@ -17,6 +21,8 @@ from archivebox.machine.host import Machine
 from archivebox.machine.logtail import TAIL
 from archivebox.machine.process_life import StartedProcess
 from archivebox.machine.process_row import IDENTITY, exited_columns
+
+log = logging.getLogger(__name__)
 
 _current: dict[str, StartedProcess] = {}
 _typed: list[str] = []
@@ -65,6 +71,28 @@ class OwnProcess(StartedProcess):
             row.save(update_fields=[*fields, *IDENTITY, "modified_at"])
         _current["process"] = row
         return row
+
+    @classmethod
+    def run_service(cls, process_id: UUID, orchestrator_id: UUID, name: str, work: Callable[[], None]) -> int:
+        """Do ``work``, for which the orchestrator has forked this process, on record; returns the exit status."""
+        columns = {
+            "process_type": cls.TypeChoices.WORKER,
+            "worker_type": name,
+            "parent_id": orchestrator_id,
+            "cmd": ["archivebox", name],  # forked: the kernel shows its parent's
+            "pwd": str(DATA_FOLDER.root),
+        }
+        process = retry_transient(lambda: cls.begin(process_id, **columns))
+        connections.close_all()
+        error: BaseException | None = None
+        try:
+            work()
+        except Exception as problem:
+            error = problem
+            log.exception("The process %r broke action=%s_broke", name, name)
+        code = process.finish_after(error)
+        connections.close_all()
+        return code
 
     @classmethod
     def _find_parent_id(cls) -> UUID | None:

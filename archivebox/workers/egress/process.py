@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import os
 import resource
 import signal
 import socket
@@ -17,7 +16,6 @@ from uuid import UUID
 from django.core.exceptions import ObjectDoesNotExist
 from django.db import DatabaseError, connection
 
-from archivebox.base_models.transient import retry_transient
 from archivebox.base_models.work import RENEW_EVERY
 from archivebox.config.resolve import SettingError
 from archivebox.config.settings import DATA_FOLDER
@@ -260,22 +258,7 @@ def main(process_id: UUID, orchestrator_id: UUID, *, ports_in: socket.socket, pu
     """Be the egress process until told to stop, or until the orchestrator has gone; returns the exit status."""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # two for each connection
-    columns = {
-        "process_type": Process.TypeChoices.WORKER,
-        "worker_type": "egress",
-        "parent_id": orchestrator_id,
-        "cmd": ["archivebox", "egress"],  # forked: the kernel shows its parent's
-        "pwd": str(DATA_FOLDER.root),
-    }
-    process = retry_transient(lambda: Process.begin(process_id, **columns))
-    connection.close()
-    error: BaseException | None = None
-    try:
-        asyncio.run(_serve(ports_in, pulse))
-    except Exception as problem:
-        error = problem
-        log.exception("The egress process broke action=egress_broke pid=%d", os.getpid())
-    return process.finish_after(error)
+    return Process.run_service(process_id, orchestrator_id, "egress", lambda: asyncio.run(_serve(ports_in, pulse)))
 
 
 async def _serve(ports_in: socket.socket, pulse: socket.socket) -> None:

@@ -16,9 +16,8 @@ from uuid import UUID
 from django.db import connection
 
 from archivebox.base_models.doorbell import CHANNEL, ring_doorbell, sender
-from archivebox.base_models.transient import OF_DATABASE, TRY_EVERY, retry_transient, transient_problem
+from archivebox.base_models.transient import OF_DATABASE, TRY_EVERY, transient_problem
 from archivebox.base_models.work import RENEW_EVERY
-from archivebox.config.settings import DATA_FOLDER
 from archivebox.machine.process import Process
 from archivebox.workers.signals import WorkerSignal
 from archivebox.workers.supervise.wakeup import wakeup_pipe
@@ -109,20 +108,4 @@ class FleetListener:
 def main(process_id: UUID, orchestrator_id: UUID, *, pulse: socket.socket) -> int:
     """Be the listener until told to stop, or until the orchestrator has gone; returns the exit status."""
     connection.settings_dict["OPTIONS"] = {**LINK, **connection.settings_dict["OPTIONS"]}
-    columns = {
-        "process_type": Process.TypeChoices.WORKER,
-        "worker_type": "listener",
-        "parent_id": orchestrator_id,
-        "cmd": ["archivebox", "listener"],  # forked: the kernel shows its parent's
-        "pwd": str(DATA_FOLDER.root),
-    }
-    process = retry_transient(lambda: Process.begin(process_id, **columns))
-    error: BaseException | None = None
-    try:
-        FleetListener(pulse).run()
-    except Exception as problem:
-        error = problem
-        log.exception("The listener broke action=listener_broke")
-    code = process.finish_after(error)
-    connection.close()
-    return code
+    return Process.run_service(process_id, orchestrator_id, "listener", lambda: FleetListener(pulse).run())
