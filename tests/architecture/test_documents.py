@@ -124,7 +124,7 @@ def test_reading_paths_name_as_many_files_as_is_said() -> None:
     section = text.partition("## Reading paths")[2].partition("\n## ")[0]
     paths = section.split("\n**From ")[1:]
     named = [len(set(re.findall(r"`([\w/]+\.py)` `", path))) for path in paths]
-    assert f"The three name {named[0]}, {named[1]} and {named[2]}\nfiles" in section
+    assert f"The three paths name {named[0]}, {named[1]} and {named[2]}\nfiles" in section
 
 
 def test_every_step_of_a_reading_path_is_there() -> None:
