@@ -11,11 +11,13 @@ from django.core.management.color import no_style
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
+from django.utils import timezone
 
 from archivebox.backup.database_move.rows import Model, Row, all_models, delete_rows, key_of, write_rows
 from archivebox.config.collection import MOVE_NOTES
 from archivebox.config.database import postgres_settings, sqlite_settings
 from archivebox.config.new_tables import TablesNotMadeError, make_tables
+from archivebox.machine.host import Machine
 from archivebox.storage.layout import DataFolder
 
 TARGET = "move_target"
@@ -85,7 +87,10 @@ class MoveTarget:
             cursor.execute(_FORGET, [f"key {model._meta.db_table}"])
 
     def finish(self) -> None:
-        """Check all references, have new rows numbered beyond the moved ones, and take the notes away."""
+        """Check all references, have new rows numbered beyond the moved ones, and take the notes away.
+
+        Machines are listed again when they work with that database: some may never, or under another id.
+        """
         with transaction.atomic(using=TARGET), self.connection.cursor() as cursor:
             if self.is_sqlite:
                 self.connection.check_constraints()
@@ -93,6 +98,7 @@ class MoveTarget:
                 self._restore_constraints(cursor)
             for statement in self.connection.ops.sequence_reset_sql(no_style(), all_models()):
                 cursor.execute(statement)
+            Machine.objects.using(TARGET).kept().update(removed_at=timezone.now())
             cursor.execute(f"DROP TABLE {MOVE_NOTES}")
         self.connection.close()
         if self.is_sqlite:

@@ -58,6 +58,10 @@ def tables(done: Typed) -> dict[object, tuple[object, object]]:
     return {record["table"]: (record["rows"], record["digest"]) for record in moved}
 
 
+def machines(cli: Type, **env: str) -> list[object]:
+    return [record["id"] for record in cli("machine", "list", **env).records]
+
+
 def add(cli: Type, url: str, tag: str, **env: str) -> None:
     done = cli("add", PLUGINS, f"--tag={tag}", url, PRIVATE_NETWORK_ALLOWLIST="127.0.0.1", **env)
     assert done.code == 0, done.err
@@ -70,6 +74,10 @@ def test_a_collection_moves_to_postgresql_and_back(cli: Type, collection: Path, 
     assert tables(there)["core_snapshot"][0] == 1
     assert cli("list").records == before, "what was there stays"
     assert cli("list", DATABASE_URL=empty).records == before
+
+    here = cli("machine", "list").record["id"]
+    assert here not in machines(cli, DATABASE_URL=empty, MACHINE_ID="attic"), "it works there under another id, or not"
+    assert here in machines(cli, DATABASE_URL=empty, MACHINE_ID=str(here))
 
     unindexed = cli("search", "newspaper", DATABASE_URL=empty)
     assert (unindexed.code, "archivebox manage reindex" in unindexed.err) == (1, True)
@@ -87,6 +95,7 @@ def test_a_collection_moves_to_postgresql_and_back(cli: Type, collection: Path, 
     assert tables(back)["core_snapshot"][0] == 2
     assert not (collection / "database-move").exists()
     assert cli("list").records == both
+    assert machines(cli) == [here]
     with closing(sqlite3.connect(collection / "index.sqlite3")) as database:
         assert database.execute("PRAGMA foreign_key_check").fetchall() == []
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
