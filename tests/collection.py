@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 from collections.abc import Iterator
@@ -18,12 +19,17 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.lib import processes
 from archivebox.machine import host, process_current
 from archivebox.storage.layout import DataFolder
+from archivebox.web.middleware.fleet_settings import FleetSettings
 from tests import status_triggers
 
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:  # noqa: ARG001 - comes first
-    """Pytest-django's database for all tests, in the journal mode of collections, with the triggers of statuses."""
+    """Pytest-django's database for all tests, in the journal mode of collections, with the triggers of statuses.
+
+    Settings of other machines are not read, which would be queries at some requests of a test and not at others.
+    """
+    FleetSettings.refresh_at = math.inf
     if connection.vendor == "sqlite":
         with django_db_blocker.unblock(), connection.cursor() as cursor:
             cursor.execute("PRAGMA journal_mode=WAL")

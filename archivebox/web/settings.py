@@ -70,6 +70,7 @@ MIDDLEWARE = [
     "archivebox.web.auth.factor_setup.FactorSetup",
     "archivebox.web.auth.page_access.Permissions",
     "archivebox.web.middleware.settings_errors.Misconfigured",
+    "archivebox.web.middleware.fleet_settings.FleetSettings",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
