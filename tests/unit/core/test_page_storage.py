@@ -13,6 +13,7 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from archivebox.base_models.transactions import write_transaction
 from archivebox.config import page_storage
 from archivebox.config.page_storage import forget_store, store_at
 from archivebox.core.models import Snapshot, StoredObject
@@ -22,7 +23,15 @@ from archivebox.core.page_storage.copies import evict, note_path
 from archivebox.core.page_storage.folder import expect_changes, local_folder
 from archivebox.core.page_storage.garbage import StoreGarbage, collect_unknown, collect_unused, collect_uploads
 from archivebox.core.page_storage.moving import MoveReport, copy_objects, fetch_all, store_all
-from archivebox.core.page_storage.uploading import begin_upload, disown, read_contents, store_page
+from archivebox.core.page_storage.uploading import (
+    BodyGoneError,
+    adopt,
+    begin_upload,
+    disown,
+    read_contents,
+    send_objects,
+    store_page,
+)
 from archivebox.lib.object_store import ObjectStoreError, RequestLimits, StoreRefusedError, StoreUnavailableError
 from archivebox.lib.object_store.folder import FolderStore
 from archivebox.replay.files import NotThereError
@@ -269,3 +278,32 @@ def test_an_object_that_no_row_names_is_found(store: Path) -> None:
         (store / key).unlink()
     (problem,) = check_store(digests=False).problems
     assert ("shared/" in problem, "a body that 1 pages share): missing" in problem) == (True, True)
+
+
+def test_a_body_that_was_deleted_before_the_page_is_adopted_is_stored_again(store: Path) -> None:
+    first, second = stored(), sealed("https://example.com/2")
+    upload = begin_upload(second.pk, read_contents(second.path))
+    send_objects(upload, lambda _: None, lambda: True)
+    assert upload.new_bodies == [], "it is in the store"
+    disown([first.pk])
+    collect()
+    with pytest.raises(BodyGoneError), write_transaction():
+        adopt(upload)
+    assert not StoredObject.objects.current().exists()
+    store_page(second.pk, second.path)
+    shutil.rmtree(second.path)
+    assert (local_folder(second) / "warc" / BODY).read_bytes() == b"a body"
+    collect()
+    assert (objects(store), check_store(digests=True).problems) == (keys(), [])
+
+
+@pytest.mark.usefixtures("store")
+def test_what_a_kill_has_left_of_a_fetch_is_replaced() -> None:
+    page = stored()
+    left = page.path.with_name(f".{page.path.name}.fetched")
+    page.path.rename(left)  # with its body linked, and not in its place
+    (left / "text" / "words.txt").write_text("on")
+    folder = local_folder(page)
+    assert (folder / "text" / "words.txt").read_text() == "one"
+    assert (folder / "warc" / BODY).stat().st_nlink == 2, "in the page, and in the folder of its owner"
+    assert not left.exists()
