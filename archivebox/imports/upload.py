@@ -16,9 +16,9 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.imports.batch import PageBatch, write_batch
 from archivebox.imports.models import ImportedSnapshot
 from archivebox.imports.page import ImportedPage, NotImported, NotReadableError
-from archivebox.imports.readers.scratch import Scratch
 from archivebox.imports.readers.single_file import SingleFilePage, date_in, read_comment
 from archivebox.imports.rows import PageImport
+from archivebox.imports.scratch import Scratch
 from archivebox.imports.transfer import Transfer
 from archivebox.imports.write import PageNotImportedError, PageWriter, discard
 from archivebox.search.backend import SearchUnavailableError

@@ -24,11 +24,11 @@ from archivebox.imports.http_body import ByteSource, UnknownCodingError
 from archivebox.imports.page import ImportedPage, InterruptibleReader, NotImported, NotReadableError, SourceReport, Stop
 from archivebox.imports.readers.belonging import answers_of_page
 from archivebox.imports.readers.page_rules import HTML, mark_pages, redirects_to
-from archivebox.imports.readers.scratch import Scratch
 from archivebox.imports.readers.unpacking import unpacked
 from archivebox.imports.readers.warc_index import IndexedAnswer, WarcIndex
 from archivebox.imports.readers.warc_records import ArchiveError, WarcSource, is_packed
 from archivebox.imports.recording import PageRecording, text_outputs
+from archivebox.imports.scratch import Scratch
 from archivebox.lib.warc import NotWarcError, RecordBlock, open_record
 
 PAGE_MOST = 2_000_000_000

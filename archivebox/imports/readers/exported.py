@@ -24,7 +24,7 @@ from archivebox.imports.page import (
     Reader,
     SourceReport,
 )
-from archivebox.imports.readers.scratch import Scratch
+from archivebox.imports.scratch import Scratch
 from archivebox.imports.write import PageNotImportedError
 
 DAMAGES = (

@@ -17,7 +17,7 @@ from archivebox.imports.page import (
 )
 from archivebox.imports.readers import har, mhtml, single_file, wacz, warc
 from archivebox.imports.readers.saved_page import NO_URL, SavedPages
-from archivebox.imports.readers.scratch import Scratch
+from archivebox.imports.scratch import Scratch
 
 FILES_MOST = 1_000_000
 _ARCHIVES = (*warc.ENDINGS, *mhtml.ENDINGS, ".wacz", ".har")

@@ -15,9 +15,9 @@ from archivebox.imports.page import NotImported, NotReadableError, Stop
 from archivebox.imports.readers.archive_pages import ArchivePages
 from archivebox.imports.readers.json_stream import JsonStream
 from archivebox.imports.readers.page_rules import insert_page
-from archivebox.imports.readers.scratch import Scratch
 from archivebox.imports.readers.warc_index import WarcIndex, plain_url
 from archivebox.imports.readers.warc_records import WarcSource
+from archivebox.imports.scratch import Scratch
 from archivebox.lib.mime_sniffing import parse_content_type
 from archivebox.plugins.base.warc_file import WarcWriter, moment, new_record_id
 

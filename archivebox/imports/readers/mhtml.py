@@ -23,9 +23,9 @@ from archivebox.imports.answer import ArchivedAnswer, as_utc, fill_body, kind_of
 from archivebox.imports.document import DOCUMENT_MOST, DocumentReader
 from archivebox.imports.page import ImportedPage, NotImported, NotReadableError, SourceReport
 from archivebox.imports.readers.page_rules import HTML
-from archivebox.imports.readers.scratch import Scratch
 from archivebox.imports.readers.warc_index import plain_url
 from archivebox.imports.recording import PageRecording, text_outputs
+from archivebox.imports.scratch import Scratch
 
 ENDINGS = (".mhtml", ".mht")
 PARTS_MOST = 10_000

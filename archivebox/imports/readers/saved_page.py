@@ -12,9 +12,9 @@ from urllib.parse import unquote, urlsplit
 from archivebox.imports.answer import ArchivedAnswer, fill_body, kind_of
 from archivebox.imports.document import DOCUMENT_MOST, DocumentContent, DocumentReader, join_url
 from archivebox.imports.page import ImportedPage, NotImported
-from archivebox.imports.readers.scratch import Scratch
 from archivebox.imports.readers.warc_index import plain_url
 from archivebox.imports.recording import PageRecording, text_outputs
+from archivebox.imports.scratch import Scratch
 
 HEAD = 1 << 16
 _SCAN_MOST = 4 << 20

@@ -10,9 +10,9 @@ from archivebox.contract.outcomes import Status
 from archivebox.imports.answer import as_utc
 from archivebox.imports.document import DOCUMENT_MOST, DocumentContent, DocumentReader
 from archivebox.imports.page import ImportedFile, ImportedOutput, ImportedPage, NotImported, SourceReport
-from archivebox.imports.readers.scratch import Scratch
 from archivebox.imports.readers.warc_index import plain_url
 from archivebox.imports.recording import text_outputs
+from archivebox.imports.scratch import Scratch
 
 ENDINGS = (".html", ".htm", ".xhtml")
 HEAD = 1 << 16

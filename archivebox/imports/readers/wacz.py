@@ -14,7 +14,6 @@ from archivebox.base_models.transient import is_disk_full
 from archivebox.imports.answer import parse_date
 from archivebox.imports.page import NotReadableError, Stop
 from archivebox.imports.readers.archive_pages import ArchivePages
-from archivebox.imports.readers.scratch import Scratch
 from archivebox.imports.readers.unpacking import copy_bounded
 from archivebox.imports.readers.warc import ENDINGS
 from archivebox.imports.readers.warc_index import IndexedAnswer, WarcIndex, plain_url
@@ -25,6 +24,7 @@ from archivebox.imports.readers.warc_records import (
     FileSlice,
     WarcSource,
 )
+from archivebox.imports.scratch import Scratch
 from archivebox.lib import jsonl
 
 _LISTS = ("pages/pages.jsonl", "pages/extraPages.jsonl")

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from archivebox.imports.readers.archive_pages import ArchivePages
-from archivebox.imports.readers.scratch import Scratch
 from archivebox.imports.readers.warc_records import WarcSource
+from archivebox.imports.scratch import Scratch
 
 ENDINGS = (".warc", ".warc.gz")
 

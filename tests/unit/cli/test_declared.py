@@ -114,6 +114,19 @@ def test_help_version_and_completion_import_no_django(words: list[str], complete
     assert ("--tag" in done.stdout) == bool(completes) or words[:1] == ["add"]
 
 
+def test_add_loads_no_readers_exports_or_web_pages() -> None:
+    """Each module costs every command half a millisecond before its first page."""
+    body = (
+        "import django; django.setup()\n"
+        "import sys, archivebox.cli.add.body\n"
+        "print(*(name for name in ('archivebox.imports.readers', 'archivebox.export', 'archivebox.web', 'boto3')"
+        " if name in sys.modules))\n"
+    )
+    env = {**os.environ, "DJANGO_SETTINGS_MODULE": "archivebox.config.settings"}
+    done = subprocess.run([sys.executable, "-c", body], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

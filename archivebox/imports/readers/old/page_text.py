@@ -6,8 +6,8 @@ from archivebox.contract.outcomes import Status
 from archivebox.imports.document import DOCUMENT_MOST, DocumentReader
 from archivebox.imports.page import ImportedOutput
 from archivebox.imports.readers.old.page_folder import PageFolder
-from archivebox.imports.readers.scratch import Scratch
 from archivebox.imports.recording import text_outputs
+from archivebox.imports.scratch import Scratch
 from archivebox.lib.files import read_regular
 
 TEXTS = frozenset(
