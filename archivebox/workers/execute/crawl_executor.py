@@ -67,6 +67,7 @@ class CrawlRunExecutor(LeasedItem):
         schedule = Schedule(Planned(hook) for hook in discover_hooks("Crawl"))
         self.steps = StepExecutor(self, call, schedule, self.rules, self.rules)
         self.steps.runs.end_leftovers([row for row in loaded.running if not self._resume(row)])
+        self._skip_ended(loaded.ended)
 
     def _resume(self, row: Process) -> bool:
         """Go on with a browser that an earlier worker started; whether that can be."""
@@ -76,6 +77,18 @@ class CrawlRunExecutor(LeasedItem):
             and self.steps.runs.adopt(item, row)
             for item in self.steps.schedule.planned
         )
+
+    def _skip_ended(self, ended: Sequence[Process]) -> None:
+        """Do not run hooks again that had ended, where what runs since then goes on: one may end what it finds.
+
+        Hooks that have asked for programs run again: who asked for what is read from what they print.
+        """
+        adopted = [item for item in self.steps.schedule.planned if item.run is not None]
+        rows = {(row.plugin, row.hook_name): row for row in ended if not _asked_for_programs(row)}
+        for item in self.steps.schedule.planned:
+            row = rows.get((item.hook.plugin, item.hook.file_name))
+            if row is not None and not item.runs_until_stopped and any(_is_past(item, row, other) for other in adopted):
+                item.status = "succeeded"
 
     def advance(self) -> None:
         self.steps.advance()
@@ -228,6 +241,17 @@ class CrawlRules(HookRules):
             executor.write_ready(ready=True)
 
 
+def _is_past(item: Planned, row: Process, running: Planned) -> bool:
+    """Whether a hook has ended in the same turn as one that still runs: before that began, or after."""
+    began = running.run.row.started_at if running.run is not None else None
+    is_later = began is not None and row.started_at is not None and row.started_at >= began
+    return item.hook.sort_key < running.hook.sort_key or is_later
+
+
+def _asked_for_programs(row: Process) -> bool:
+    return '"Binary"' in row.stdout
+
+
 # --- on the database thread -------------------------------------------------------------------------------------
 
 
@@ -251,6 +275,16 @@ class LoadedCrawlRun:
         self.holds_something = _holds_something(settings)
         self.is_ready = run.ready_at is not None and not self.holds_something
         self.running = _running_hooks(crawl.pk, run.machine_id)
+        self.ended = _ended_hooks(crawl, run.machine_id) if self.running else []
+        """The last run of each hook that has ended by itself, where others may go on."""
+
+
+def _ended_hooks(crawl: Crawl, machine: UUID) -> list[Process]:
+    own = crawl.process_set.of_type(Process.TypeChoices.HOOK).filter(
+        machine_id=machine, snapshot_id=None, binary_id=None
+    )
+    ended = own.filter(status=Process.StatusChoices.EXITED, end_reason=EndReason.EXITED).order_by("id")
+    return list({(row.plugin, row.hook_name): row for row in ended}.values())
 
 
 def load(run_id: UUID, owner: UUID) -> LoadedCrawlRun | None:

@@ -70,6 +70,36 @@ def test_hooks_that_end_while_no_worker_lives_keep_their_exit_codes(forked: Coll
 
 
 @pytest.mark.once
+def test_ended_hooks_of_a_crawl_do_not_run_again_beside_an_adopted_one(forked: Collection) -> None:
+    """One of them ends whatever browsers it finds, as a hook of an earlier ArchiveBox does."""
+    note = 'echo {0} >> "$DATA_DIR/ledger"\n'
+    browser = note.format("browser") + 'trap "exit 0" TERM\necho $$ > "$CRAWL_DIR/pid"\nwhile :; do sleep 0.1; done\n'
+    hooks = {
+        "on_Crawl__10_end_browsers.sh": note.format("before")
+        + '[ ! -e "$CRAWL_DIR/pid" ] || kill $(cat "$CRAWL_DIR/pid")\n',
+        "on_Crawl__20_browser.daemon.bg.sh": browser,
+        "on_Crawl__30_wait.sh": note.format("after"),
+    }
+    page = note.format("page") + 'until [ -e "$DATA_DIR/go" ]; do sleep 0.05; done\nkill -0 $(cat "$CRAWL_DIR/pid")\n'
+    forked.plugin("browser", hooks)
+    forked.plugin("page", {"on_Snapshot__20_page.sh": page})
+    forked.add()
+    forked.watch()
+    forked.wait_ledger("page")
+    holder = forked.row("CrawlRun", "owner")["owner"]
+    one_alive(forked, "worker").signal(signal.SIGKILL)
+    again = {"attempts": 0, "ready_at__isnull": False, "owner__isnull": False}
+    forked.wait(
+        "another is ready", lambda: [r for r in forked.rows("CrawlRun", "owner", **again) if r["owner"] != holder]
+    )
+    (forked.root / "go").touch()
+    finish(forked)
+    assert forked.ledger == ["before", "browser", "after", "page"]
+    assert [row["end_reason"] for row in forked.hooks("browser")] == ["sealed"]
+    assert forked.results()["page"]["status"] == "noresults"
+
+
+@pytest.mark.once
 def test_an_adopted_hook_that_never_gets_ready_is_not_waited_for_longer_than_another(forked: Collection) -> None:
     forked.settings["READY_TIME"] = "3"
     silent = 'echo begun >> "$DATA_DIR/ledger"\nexec sleep 600\n'
