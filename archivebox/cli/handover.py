@@ -36,7 +36,7 @@ PRESET = {"DJANGO_SETTINGS_MODULE": "archivebox.config.settings"}
 """What is set where it is not."""
 OF_THIS_PROCESS = ("/dev/fd/", "/dev/std", "/proc/")
 """Beginnings of paths that mean something else in another process."""
-LOST = "The server ended before it had taken this in. `archivebox crawl list` shows whether the crawl is there."
+LOST = "The server ended before it had accepted this command. `archivebox crawl list` shows whether the crawl is there."
 
 
 class CommandRequest(NamedTuple):

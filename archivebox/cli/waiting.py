@@ -16,7 +16,7 @@ def wait_for_job(session: Session, job: Job) -> int:
         job.refresh_from_db()
         return job.status in ENDED
 
-    continues = f"The job goes on with `archivebox run`; `archivebox job cancel {job.pk}` ends it."
+    continues = f"`archivebox run` continues the job; `archivebox job cancel {job.pk}` ends it."
     session.if_stopped = continues
     try:
         with session.out.live() as draw, OrchestratorWatch(session.process, Only(job.pk), session.out.warn) as watching:

@@ -61,7 +61,7 @@ def check_url(text: str, schemes: Iterable[str] = SCHEMES) -> Admission:
     try:
         url = parse_url(text)
     except BadUrl as error:
-        return Admission(admitted=False, code=Reason.BAD_URL, sentence=f"{shown(text)} was not taken: {error}.")
+        return Admission(admitted=False, code=Reason.BAD_URL, sentence=f"{shown(text)} was not added: {error}.")
     if url.scheme not in schemes:
         return _refuse(url, Reason.SCHEME_REFUSED, f"{url.scheme} URLs are not archived")
     if url.username or url.password:
@@ -152,7 +152,7 @@ _IN_SCOPE: dict[CrawlScope, Callable[[Url, Url], bool]] = {
 
 
 def _refuse(url: Url, code: Reason, why: str) -> Admission:
-    return Admission(admitted=False, code=code, sentence=f"{shown(url.href)} was not taken: {why}.", url=url)
+    return Admission(admitted=False, code=code, sentence=f"{shown(url.href)} was not added: {why}.", url=url)
 
 
 def refuse_private(url: Url, opened: OpenedNetworks, own_ports: Container[int]) -> Admission | None:

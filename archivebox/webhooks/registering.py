@@ -65,7 +65,7 @@ def _checked_url(text: str, reach: NetworkRules) -> str:
 def private(host: str) -> str:
     """Why nothing is sent there, and what to do."""
     return (
-        f"{host} is on a private network. An administrator may register it, once its name stands in "
+        f"{host} is on a private network. An administrator may register it once its name is in "
         "PRIVATE_NETWORK_ALLOWLIST."
     )
 

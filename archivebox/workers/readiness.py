@@ -59,7 +59,7 @@ def _orchestrator() -> str:
     if not orchestrator_is_running():
         return "No orchestrator is at work on this machine: nothing is archived."
     if not any(identity is not None and identity.is_alive() for identity in _workers()):
-        return "Its workers have ended, and it starts others: logs/orchestrator.log says why, if that goes on."
+        return "Its workers have ended, and it is starting others. If this continues, see logs/orchestrator.log."
     return ""
 
 

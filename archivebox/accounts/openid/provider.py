@@ -197,18 +197,18 @@ class Provider:
         return OpenIDError(sentence, status)
 
 
-_USED = "{} takes what it answered once, and soon. Log in again."
+_USED = "This answer of {} was used before, or came too late. Log in again."
 _UNKNOWN = (
-    "{} does not know this server as it should. Whoever looks after it checks OIDC_CLIENT_ID and OIDC_CLIENT_SECRET; "
-    "logs/web.log has the reason."
+    "{} did not accept this server's credentials. Its administrator should check OIDC_CLIENT_ID and "
+    "OIDC_CLIENT_SECRET; logs/web.log has the reason."
 )
 _CLOCKS = (
     "The clocks of {} and of this server differ, or the answer came too late. Log in again; if that does not help, "
-    "whoever looks after this server sets its clock."
+    "ask the administrator of this server to set its clock."
 )
 _UNTRUSTED = (
-    "What {} answered does not fit what was asked, so it is not believed. Log in again; if that does not help, whoever "
-    "looks after this server finds the reason in logs/web.log."
+    "The answer of {} does not match the request, so it was refused. Log in again; if that does not help, the "
+    "administrator of this server finds the reason in logs/web.log."
 )
 
 

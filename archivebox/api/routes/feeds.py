@@ -36,7 +36,7 @@ class FeedKey(Bearer):
             return super().__call__(request)
         token = tokens.find(text)
         if token is None or token.scopes != [TokenScope.FEED.label]:
-            raise ProblemError(401, "In an address only a token of the scope feed is taken, and no other scope.")
+            raise ProblemError(401, "A token in an address must have the scope feed and no other.")
         token.touch()
         return token
 

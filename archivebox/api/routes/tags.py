@@ -67,7 +67,7 @@ def rename_tag(request: HttpRequest, tag_id: UUID, wanted: TagIn) -> TagOut:
             rename(tag, wanted.name)
             write_down(request, "tag.renamed", tag, before=before, after=tag.name)
     except NameTakenError as taken:
-        raise ProblemError(409, f"{taken} Merge this tag into {taken.other.pk} to make the two one.") from None
+        raise ProblemError(409, f"{taken} Merge this tag into {taken.other.pk} instead.") from None
     except ValueError as refused:
         raise ProblemError(422, str(refused)) from None
     return TagOut.all_of([tag])[0]

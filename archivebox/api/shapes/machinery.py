@@ -29,7 +29,7 @@ class MachineOut(Schema):
     version: Annotated[str, Field(description="Of ArchiveBox")]
     state: Annotated[str, Field(description="working, draining or offline")]
     load: Annotated[float | None, Field(description="In the minute before it was last seen")]
-    drain_by: Annotated[datetime | None, Field(description="When it gives back what it still works on")]
+    drain_by: Annotated[datetime | None, Field(description="When what it still works on returns to the queue")]
     problem: Annotated[str, Field(description="How its plugins differ from those of the others: it begins nothing")]
     seen_at: datetime
 
@@ -43,7 +43,7 @@ class MachineOut(Schema):
 class DrainIn(Taken):
     """How a machine is drained."""
 
-    within: Annotated[int, Field(ge=0, le=86_400, description="Seconds until it gives back what still runs")] = 600
+    within: Annotated[int, Field(ge=0, le=86_400, description="Seconds until its work returns to the queue")] = 600
 
 
 class ProcessOut(Schema):

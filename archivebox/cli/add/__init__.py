@@ -68,12 +68,12 @@ COMMAND = command(
     "add",
     "add.body",
     "Archive URLs: those given, those of files, and those on stdin (-). FILE and --file FILE are the same.\n\n"
-    "URLs given here are all taken or none. Of files and stdin the valid lines are taken, "
+    "Of URLs given here, all are accepted or none. Of files and stdin, valid lines are accepted, "
     "and every other line is reported with its number.\n\n"
     "archivebox list --tag news --csv url | archivebox add --if-changed",
     [
         words("urls", "[URL|FILE|-]..."),
-        option("--file", text="Take URLs from a file; may be given more than once.", multiple=True, metavar="FILE"),
+        option("--file", text="Read URLs from a file; may be given more than once.", multiple=True, metavar="FILE"),
         *CRAWL_OPTIONS,
         BG,
         flag("--index-only", "--start-paused", text="Write the rows, and run nothing until the crawl is resumed."),

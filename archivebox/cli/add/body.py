@@ -114,7 +114,7 @@ def accept_given(
         require_urls(parsed)
         if parsed.refused:
             session.out.say(
-                f"Taken: {counted(len(parsed.seeds), 'URL')}; not taken: {counted(parsed.refused, 'line')}."
+                f"Accepted: {counted(len(parsed.seeds), 'URL')}; skipped: {counted(parsed.refused, 'line')}."
             )
         session.open(create=True)
         source = stack.enter_context(kept_source(session.folder, sources.kept))

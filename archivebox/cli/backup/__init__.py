@@ -75,8 +75,8 @@ COMMAND = BackupGroup(
             needs=Needs.NOTHING,
         ),
     ],
-    help="Back the collection up, and look after its backups.\n\n`archivebox backup DEST` makes one.",
-    short_help="Back the collection up, and look after its backups",
+    help="Back up the collection, and manage its backups.\n\n`archivebox backup DEST` makes one.",
+    short_help="Back up the collection, and manage its backups",
     params=global_options(),
     no_args_is_help=True,
 )

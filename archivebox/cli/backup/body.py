@@ -32,7 +32,7 @@ def list_(session: Session, *, destination: str) -> int:
         raise BadInputError(str(problem)) from None
     session.out.table(COLUMNS, records, empty=f"There is no whole backup in {target.folder}.")
     if interrupted:
-        session.out.say(f"{counted(len(interrupted), 'interrupted backup')}: the next one goes on with it.")
+        session.out.say(f"{counted(len(interrupted), 'interrupted backup')}: the next one continues it.")
     return 0
 
 

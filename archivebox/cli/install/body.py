@@ -42,7 +42,7 @@ def run(session: Session, *, names: tuple[str, ...], upgrade: bool, dry_run: boo
         with session.out.live() as draw, OrchestratorWatch(session.process, tell=session.out.warn) as watching:
             watching.wait(lambda: not _unsettled(keys), lambda: draw(_lines(keys)))
     except Interrupted as stop:
-        session.out.warn("Stopped. What is installed stays; `archivebox install` goes on.")
+        session.out.warn("Stopped. What is installed stays; `archivebox install` continues.")
         return 128 + stop.signum
     except OrchestratorFailedError as error:
         session.out.warn(f"{error}. Its log is {session.folder.logs / 'orchestrator.log'}.")

@@ -30,12 +30,12 @@ COMMAND = group(
         command(
             "drain",
             "machine.body:drain",
-            "Have a machine begin nothing new, and finish what it has begun: before it is switched off or upgraded.",
+            "Have a machine finish what it has begun and begin nothing new, before it is switched off or upgraded.",
             [
                 WHICH,
                 option(
                     "--within",
-                    text="Seconds until it gives back to the queue what still runs.",
+                    text="Seconds until what still runs returns to the queue.",
                     default=600,
                     show_default=True,
                     type=click.IntRange(min=0, max=86400),
@@ -43,19 +43,19 @@ COMMAND = group(
                 flag("--wait", text="Return when no page is at work there any more."),
             ],
         ),
-        command("resume", "machine.body:resume", "Let a machine work again that was drained.", [WHICH]),
+        command("resume", "machine.body:resume", "Let a drained machine work again.", [WHICH]),
         command(
             "remove",
             "machine.body:remove",
-            "Leave out of lists a machine that is gone; it comes back when it works again.",
+            "Remove a machine that is gone from lists; it is listed again when it works again.",
             [word("id", "ID")],
         ),
     ],
     instead={
         "create": BY_ITSELF,
         "update": BY_ITSELF,
-        "delete": "`archivebox machine drain ID` ends its work; `archivebox machine remove ID` leaves out of lists one"
-        " that is gone; its record stays with what it did;"
+        "delete": "`archivebox machine drain ID` ends its work; `archivebox machine remove ID` removes one that is gone"
+        " from lists, and keeps its record;"
         " `archivebox manage cleanup_processes --older-than=30d` forgets processes",
     },
 )

@@ -15,8 +15,8 @@ from archivebox.machine.fleet_setting import fleet_settings
 from archivebox.machine.machine_id import is_fleet, machine_id
 
 TEXT = (
-    "Copy all rows to another database, and compare them there. Interrupted, it goes on where it was when it is typed "
-    "again. The database of now stays as it is, and is used until DATABASE_URL is changed."
+    "Copy all rows to another database, and compare them there. If it is interrupted, repeat the command: it "
+    "continues. The present database is not changed, and is used until DATABASE_URL is changed."
 )
 REINDEX = "then `archivebox manage reindex` makes the search index there."
 

@@ -11,8 +11,8 @@ from archivebox.search.backend import SearchUnavailableError, chosen_backend
 from archivebox.search.reindexing import ReindexProgress, rebuild, reindex
 
 TEXT = (
-    "Make the search index anew from the files of every snapshot. Interrupted, it goes on where it was when it is "
-    "typed again."
+    "Make the search index anew from the files of every snapshot. If it is interrupted, repeat the command: it "
+    "continues."
 )
 
 

@@ -87,7 +87,7 @@ def import_cookies(session: Session, *, name: str, file: str) -> int:
     try:
         count = persona.import_cookies(_text_of(file))
     except ValueError as error:
-        raise BadInputError(f"{file} cannot be taken. {error}") from None
+        raise BadInputError(f"{file} cannot be imported. {error}") from None
     session.out.event(persona_record(persona), f"{counted(count, 'cookie')} in {persona.cookies}.")
     return 0
 

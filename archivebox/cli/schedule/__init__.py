@@ -50,7 +50,7 @@ COMMAND = group(
         ),
         command("list", "schedule.body:list_", "Schedules, the newest first.", [LIMIT]),
         command("show", "schedule.body:show", "One schedule and its last crawls.", [word("id", "ID")]),
-        command("pause", "schedule.body:pause", "Make no more crawls of it; what runs goes on.", [IDS]),
+        command("pause", "schedule.body:pause", "Start no more crawls of it; running ones continue.", [IDS]),
         command("resume", "schedule.body:resume", "Go on with the next of its times.", [IDS]),
         command("run", "schedule.body:run_now", "Make its next crawl now; its times stay as they are.", [IDS]),
         command("remove", "schedule.body:remove", "Forget it; what its crawls archived stays.", [IDS]),

@@ -9,12 +9,12 @@ COMMAND = group(
         command(
             "add",
             "webhook.body:add",
-            "Have an address told of events. The secret that its messages are signed with is printed, this once.",
+            "Send events to an address. The secret that signs its messages is printed only once.",
             [
                 word("url", "URL"),
                 option(
                     "--event",
-                    text="What it is told of, such as crawl.finished; may be given more than once.",
+                    text="An event to send, such as crawl.finished; may be given more than once.",
                     default=["snapshot.sealed", "snapshot.failed"],
                     show_default=True,
                     multiple=True,

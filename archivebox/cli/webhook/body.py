@@ -26,8 +26,8 @@ COLUMNS = (
     Column("what for", "label"),
     Column("account", "user"),
     Column("on", "is_enabled"),
-    Column("last taken", "succeeded_at"),
-    Column("told of", "events", wraps=True),
+    Column("last accepted", "succeeded_at"),
+    Column("events", "events", wraps=True),
     Column("address", "url", wraps=True),
 )
 DELIVERIES = (
@@ -41,7 +41,7 @@ DELIVERIES = (
 )
 LABELS = {
     "id": "id", "label": "what for", "url": "address", "user": "account", "is_enabled": "on", "problem": "problem",
-    "events": "told of", "query": "pages", "succeeded_at": "last taken", "created_at": "added",
+    "events": "events", "query": "pages", "succeeded_at": "last accepted", "created_at": "added",
 }  # fmt: skip
 
 

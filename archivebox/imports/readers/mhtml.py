@@ -91,7 +91,7 @@ class MhtmlPage:
                 return NotImported(self._path.name, "No part of it can be read.", self._path.name)
             url = plain_url(str(self._header.get("Snapshot-Content-Location", "")) or first.location)
             if not url:
-                return NotImported(self._path.name, "It does not say of which page of the web it is.", self._path.name)
+                return NotImported(self._path.name, "It does not have the URL of its page.", self._path.name)
             rest = list(parts)
         names = _urls_of_names(url, rest)
         recording = PageRecording(folder / "warc", self._date(), _KIND)

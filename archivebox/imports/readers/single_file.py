@@ -40,7 +40,7 @@ class SingleFilePage:
         if after:
             return
         if not self._url:
-            yield NotImported(self._path.name, "It does not say of which page of the web it is.", self._path.name)
+            yield NotImported(self._path.name, "It does not have the URL of its page.", self._path.name)
             return
         self._scratch = self._scratch or Scratch()
         folder = self._scratch.page_folder()

@@ -186,7 +186,7 @@ class ProxyListener:
     def _check_size(self, policy: ConnectionPolicy) -> None:
         if policy.max_size is not None and policy.record.totals.received >= policy.max_size:
             self._fill(policy)
-            sentence = f"The crawl has received {policy.max_size:,} bytes, the most it may. Raise MAX_SIZE to go on."
+            sentence = f"The crawl has received {policy.max_size:,} bytes, its limit. Raise MAX_SIZE to continue."
             raise NotConnected(NotConnectedReason.SIZE_REACHED, sentence)
 
     def _check_received(self, policy: ConnectionPolicy) -> None:

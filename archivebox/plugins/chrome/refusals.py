@@ -65,7 +65,7 @@ def check_in_the_way(seen: Params, *, went_on: bool) -> PageRefusal | None:
 
 def busy_server(status: int) -> PageRefusal:
     """Return what an answer means that puts its visitor off."""
-    return PageRefusal(SERVER_BUSY, f"the server answered {status}: it wishes to be asked later", may_pass=True)
+    return PageRefusal(SERVER_BUSY, f"the server answered {status}: it asks to retry later", may_pass=True)
 
 
 def login_page(url: str) -> PageRefusal:

@@ -144,7 +144,7 @@ def install_with_others(request: InstallRequest, npm: Path, modules: Path, libra
 def install_alone(request: InstallRequest, npm: Path, modules: Path) -> None:
     """Install it, or end the hook with the sentence that says why not."""
     if not install(wish_of(request), npm, modules):
-        fail_install(f"npm could not install {' '.join(packages_of(request))}; the reason stands above.")
+        fail_install(f"npm could not install {' '.join(packages_of(request))}; see above for the reason.")
 
 
 def is_there(package: str, modules: Path) -> bool:

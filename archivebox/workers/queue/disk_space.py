@@ -24,7 +24,7 @@ class DiskSpaceGuard:
         """Whether new work may begin; asked anew each time: statvfs(2) takes microseconds, a disk fills in moments."""
         before, self._there = self._there, self._check()
         if before != self._there:
-            self._tell("There is room on the disk: the work goes on." if self._there else self._sentence())
+            self._tell("The disk has space again: work continues." if self._there else self._sentence())
         return self._there
 
     def problem(self) -> str:

@@ -40,9 +40,7 @@ class ReadinessCheck:
         problem = schema_problem(DATA_FOLDER) or settings_problem() or drain_problem() or self._compare_plugins()
         if problem != self._told:
             self._tell(
-                f"No work begins: {problem.removesuffix('.')}."
-                if problem
-                else "What was in the way is gone: the work goes on."
+                f"No work begins: {problem.removesuffix('.')}." if problem else "The problem is solved: work continues."
             )
             self._told = problem
         return not problem

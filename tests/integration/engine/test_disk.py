@@ -91,7 +91,7 @@ def test_a_disk_that_can_only_be_read_is_no_room(disk: Disk) -> None:
     wait_for("no room", lambda: not guard.has_space())
     disk.remount("rw")
     wait_for("room", guard.has_space)
-    assert [line.partition(":")[0] for line in told] == ["The disk can only be read", "There is room on the disk"]
+    assert [line.partition(":")[0] for line in told] == ["The disk can only be read", "The disk has space again"]
 
 
 def test_what_such_a_disk_answers_passes(disk: Disk) -> None:

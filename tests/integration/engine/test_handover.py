@@ -113,7 +113,7 @@ def test_it_has_the_streams_the_folder_the_environment_and_the_umask_of_the_call
     )
     out, err = command.communicate("http://stdin.test/\nnonsense\n", timeout=PATIENCE)
     assert command.returncode == 0, err
-    assert "not taken: 1 line" in err
+    assert "skipped: 1 line" in err
     pages = {row["url"]: row["visibility"] for row in served.rows("Snapshot", "url", "visibility")}
     assert pages == {"http://file.test/": "private", "http://stdin.test/": "private"}
     assert [json.loads(line)["type"] for line in out.splitlines()].count("Snapshot") == 2

@@ -132,7 +132,7 @@ def test_an_answer_counts_once_and_in_the_browser_that_began(provider: StandIn, 
     again.cookies["archivebox_openid"] = kept
     replayed = again.get(back)
     assert (replayed.status_code, is_in(again)) == (403, False)
-    assert "takes what it answered once" in sentence_of(replayed)
+    assert "was used before, or came too late" in sentence_of(replayed)
     forged = somebody()
     forged.cookies["archivebox_openid"] = kept[:-2]
     assert forged.get(back).status_code == 403
@@ -140,18 +140,18 @@ def test_an_answer_counts_once_and_in_the_browser_that_began(provider: StandIn, 
 
 NOW = int(time.time())
 LIES: dict[str, tuple[dict[str, JSON], str]] = {
-    "another nonce": ({"nonce": "another"}, "does not fit"),
-    "no nonce": ({"nonce": None}, "does not fit"),
-    "another audience": ({"aud": "another"}, "does not fit"),
-    "another audience, by us": ({"aud": "another", "azp": CLIENT}, "does not fit"),
-    "another issuer": ({"iss": "https://another.example"}, "does not fit"),
-    "for several, by another": ({"aud": [CLIENT, "another"], "azp": "another"}, "does not fit"),
-    "no subject": ({"sub": None}, "does not fit"),
-    "an empty subject": ({"sub": ""}, "does not fit"),
-    "a subject without end": ({"sub": "x" * 256}, "does not fit"),
+    "another nonce": ({"nonce": "another"}, "does not match"),
+    "no nonce": ({"nonce": None}, "does not match"),
+    "another audience": ({"aud": "another"}, "does not match"),
+    "another audience, by us": ({"aud": "another", "azp": CLIENT}, "does not match"),
+    "another issuer": ({"iss": "https://another.example"}, "does not match"),
+    "for several, by another": ({"aud": [CLIENT, "another"], "azp": "another"}, "does not match"),
+    "no subject": ({"sub": None}, "does not match"),
+    "an empty subject": ({"sub": ""}, "does not match"),
+    "a subject without end": ({"sub": "x" * 256}, "does not match"),
     "expired": ({"exp": NOW - 3600}, "clocks"),
     "from the future": ({"iat": NOW + 3600}, "clocks"),
-    "no end": ({"exp": None}, "does not fit"),
+    "no end": ({"exp": None}, "does not match"),
 }
 
 
@@ -179,7 +179,7 @@ def test_what_another_key_signed_is_refused_and_a_new_key_of_the_provider_is_tak
     for provider.algorithm, provider.signs in forgeries:
         answer = log_in(somebody())
         assert answer.status_code == 403, provider.algorithm
-        assert "does not fit" in sentence_of(answer)
+        assert "does not match" in sentence_of(answer)
     provider.algorithm, provider.signs = "RS256", None
     first, provider.key = provider.key, RSAKey.generate_key(2048, {"kid": "second"})
     assert log_in(somebody()).status_code == 200
@@ -279,14 +279,14 @@ def test_a_failing_provider_is_explained_and_the_password_still_works(provider: 
         "userinfo_endpoint": f"{provider.issuer}/elsewhere",
     }
     forget_providers()
-    assert "does not fit" in sentence_of(client.get(back))
+    assert "does not match" in sentence_of(client.get(back))
     provider.metadata.pop("token_endpoint")
     forget_providers()
     configure(OIDC_USERNAME_CLAIM="nick")
     assert "does not answer as it should" in sentence_of(log_in(client))
     provider.metadata = {"issuer": "https://another.example"}
     forget_providers()
-    assert "does not fit" in sentence_of(client.get("/login/provider/"))
+    assert "does not match" in sentence_of(client.get("/login/provider/"))
     configure(OIDC_CLIENT_SECRET="wrong")
     provider.metadata = {}
     assert "OIDC_CLIENT_SECRET" in sentence_of(log_in(client))

@@ -519,11 +519,11 @@ def test_a_page_that_was_refused_says_what_came_when_it_is_tried_again_and_how_n
     refused = kept(URL)
     again = timezone.now() + timedelta(minutes=7)
     Snapshot.objects.filter(pk=refused.pk).update(http_status=503, retry_at=again)
-    said = "the server answered 503: it wishes to be asked later"
+    said = "the server answered 503: it asks to retry later"
     columns = {"status": "backoff", "reason": "server_busy", "output_str": said, "retry_at": again, "attempts": 1}
     left(refused, "chrome", {}, 30, **columns)
     shown = page(client, refused)
-    assert "The server answered 503: it wishes to be asked later." in shown
+    assert "The server answered 503: it asks to retry later." in shown
     assert "It is retried automatically." in shown
     assert again.strftime("%Y-%m-%dT%H:%M") in shown, "the moment of the next try"
     assert f'action="/snapshots/{refused.pk}/retry' in shown

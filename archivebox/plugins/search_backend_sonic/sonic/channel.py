@@ -63,7 +63,7 @@ class Channel:
         return text
 
     def _broken(self, error: OSError) -> UnavailableError:
-        return UnavailableError(f"Sonic at {self._where} does not go on ({error.strerror or error}): see its log")
+        return UnavailableError(f"Sonic at {self._where} broke off ({error.strerror or error}): see its log")
 
     def push(self, target: str, text: str) -> None:
         for part in parts(text, self._room):
