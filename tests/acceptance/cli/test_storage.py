@@ -11,6 +11,7 @@ import pytest
 from tests.acceptance.cli.conftest import Type, Typed
 from tests.webserver.server import in_collection
 
+pytestmark = pytest.mark.once
 Words = Callable[..., Typed]
 SEALED = "from tests.stored_pages import sealed; print(sealed(words='words').path)"
 

@@ -13,7 +13,7 @@ from archivebox.core.models import Snapshot
 from tests.stored_pages import stored
 from tests.webserver.markup import page_of
 
-pytestmark = pytest.mark.usefixtures("pages", "collection")
+pytestmark = [pytest.mark.usefixtures("pages", "collection"), pytest.mark.once]
 
 
 @pytest.fixture

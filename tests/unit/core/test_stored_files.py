@@ -25,7 +25,7 @@ from archivebox.storage.page_archive import DIRECTORY_GUESS
 from archivebox.web.snapshot.file_excerpts import NOTHING, read_part
 from tests.stored_pages import sealed
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
 PICTURE = random.Random(1).randbytes(3 * CHUNK + 17)
 VIDEO = 40 * CHUNK
 
