@@ -24,7 +24,7 @@ from archivebox.imports.page import NotImported
 from archivebox.imports.text import clean
 
 
-class _NotTakenError(ValueError):
+class _LeftOutError(ValueError):
     """Why one of them is not imported."""
 
 
@@ -51,7 +51,7 @@ def _import_user(user: ImportedUser, by: User) -> None:
     if known is not None and known.password == user.password:
         return
     if known is not None or user.username.lower() == SYSTEM:
-        raise _NotTakenError("An account of this name is here.")
+        raise _LeftOutError("An account of this name is here.")
     try:
         with write_transaction():
             row = make(by, user.username, _role(user), "user.imported")
@@ -62,7 +62,7 @@ def _import_user(user: ImportedUser, by: User) -> None:
                 update_fields=["password", "is_active", "email", "first_name", "last_name", "date_joined"],
             )
     except IntegrityError:
-        raise _NotTakenError("An account of this name is here.") from None
+        raise _LeftOutError("An account of this name is here.") from None
 
 
 def _role(user: ImportedUser) -> Role:
@@ -94,19 +94,19 @@ def _import_setting(name: str, text: str) -> None:
     """Where `archivebox config set` writes; what is set there stays."""
     spec = known_settings().get(name)
     if spec is None:
-        raise _NotTakenError("No setting here corresponds to it.")
+        raise _LeftOutError("No setting here corresponds to it.")
     value, here = _checked(spec, text), stored_settings()
     known = [here[one] for one in (spec.name, *spec.aliases) if one in here]
     if not known:
         write_settings({spec.name: value})
     elif known[-1] != value:
-        raise _NotTakenError(f"{spec.name} is set here.")
+        raise _LeftOutError(f"{spec.name} is set here.")
 
 
 def _checked(spec: SettingSpec, text: str) -> str:
     if spec.is_local:
-        raise _NotTakenError(f"{spec.name} names a program, its options, a place or a server: set it by hand.")
+        raise _LeftOutError(f"{spec.name} names a program, its options, a place or a server: set it by hand.")
     value = check_value(spec, text)
     if value is True and spec.name in OPENED_BY:
-        raise _NotTakenError(f"{spec.name} would open this collection to everyone: set it by hand.")
+        raise _LeftOutError(f"{spec.name} would open this collection to everyone: set it by hand.")
     return to_env(value)

@@ -39,8 +39,8 @@ def is_wanted(*events: Event) -> bool:
     return not _known.events.isdisjoint(events)
 
 
-def look_again() -> None:
-    """Webhooks were changed by this process, which is to know at once."""
+def reload_subscriptions() -> None:
+    """Read which events are wanted anew at the next one: this process has changed webhooks."""
     _known.until = 0.0
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from archivebox.base_models.transactions import write_transaction
 from archivebox.lib.networks import NetworkRules
 from archivebox.lib.urls import BadUrl, parse_url
-from archivebox.webhooks.outbox import look_again
+from archivebox.webhooks.outbox import reload_subscriptions
 from archivebox.webhooks.webhook import Event, Webhook, new_secret
 
 MOST = 50
@@ -31,7 +31,7 @@ def put(webhook: Webhook, reach: NetworkRules) -> None:
             webhook.save(force_insert=True)
         else:
             webhook.save(update_fields=["url", "label", "events", "query", "modified_at"])
-    look_again()
+    reload_subscriptions()
 
 
 def renew_secret(webhook: Webhook) -> str:
@@ -45,7 +45,7 @@ def remove(webhook: Webhook) -> None:
     """Forget it, with its deliveries: nothing is sent to it any more."""
     with write_transaction():
         webhook.delete()
-    look_again()
+    reload_subscriptions()
 
 
 def _checked_url(text: str, reach: NetworkRules) -> str:

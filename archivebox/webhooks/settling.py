@@ -11,7 +11,7 @@ from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.rows import first_id
 from archivebox.base_models.transactions import write_transaction
 from archivebox.webhooks.delivery import AGAIN_AFTER, Delivery
-from archivebox.webhooks.outbox import look_again
+from archivebox.webhooks.outbox import reload_subscriptions
 from archivebox.webhooks.webhook import Webhook
 
 KEPT = timedelta(days=30)
@@ -33,13 +33,13 @@ class Tried:
     retry_after: int = 0
 
     @property
-    def is_taken(self) -> bool:
+    def is_accepted(self) -> bool:
         return 200 <= self.http_status < 300
 
     @property
     def sentence(self) -> str:
         """Why it failed."""
-        return "" if self.is_taken else self.problem or f"It answered {self.http_status}, and should answer 2xx."
+        return "" if self.is_accepted else self.problem or f"It answered {self.http_status}, and should answer 2xx."
 
     def wait(self, failures: int) -> timedelta:
         """How long nothing more is sent after so many tries that failed before: by the list, or as it wishes."""
@@ -64,7 +64,7 @@ def settle(known: Delivery, tried: Tried) -> None:
             "problem": tried.sentence,
             "attempts": 0,
         }
-        if tried.is_taken:
+        if tried.is_accepted:
             delivery.transition("succeed", **columns)
             _works(delivery.webhook, now)
         else:
@@ -109,7 +109,7 @@ def disable(webhook: Webhook, problem: str = "") -> None:
     with write_transaction():
         Webhook.objects.filter(pk=webhook.pk, disabled_at=None).update(disabled_at=timezone.now(), problem=problem)
         _move(webhook, None)
-    look_again()
+    reload_subscriptions()
 
 
 def enable(webhook: Webhook) -> None:
@@ -118,7 +118,7 @@ def enable(webhook: Webhook) -> None:
         Webhook.objects.filter(pk=webhook.pk).update(disabled_at=None, problem="", failures=0)
         _move(webhook, timezone.now())
         notify_workers()
-    look_again()
+    reload_subscriptions()
 
 
 def send_again(delivery: Delivery) -> bool:

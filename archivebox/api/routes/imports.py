@@ -13,7 +13,7 @@ from archivebox.accounts.permission import may
 from archivebox.accounts.roles import Action
 from archivebox.api.credentials import Bearer, somebody, whoever, write_down
 from archivebox.api.problems import ProblemError
-from archivebox.api.shapes.archive import Taken, Text
+from archivebox.api.shapes.archive import RequestBody, Text
 from archivebox.api.shapes.work import JobOut
 from archivebox.imports.left_out import LeftOutList
 from archivebox.imports.page import NotReadableError
@@ -30,14 +30,14 @@ LEFT_OUT_MOST = 1_000
 """Items that one answer lists."""
 
 
-class FileIn(Taken):
+class FileIn(RequestBody):
     """A file that follows in pieces."""
 
     name: Annotated[Text, Field(min_length=1, description="With its ending, such as `crawl.warc.gz`")]
     size: Annotated[int, Field(ge=1, lt=1 << 62, description="Bytes")]
 
 
-class ChoicesIn(Taken):
+class ChoicesIn(RequestBody):
     visibility: Annotated[Literal["public", "members", "private"] | None, Field(description="Else VISIBILITY")] = None
 
 

@@ -13,7 +13,7 @@ from archivebox.api.credentials import Bearer, somebody, whoever, write_down
 from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
 from archivebox.api.routes.snapshots import Question
-from archivebox.api.shapes.archive import Taken
+from archivebox.api.shapes.archive import RequestBody
 from archivebox.api.shapes.work import JobOut
 from archivebox.base_models.transactions import write_transaction
 from archivebox.crawls import control
@@ -33,7 +33,7 @@ STEERED = {"pause": control.pause, "resume": control.resume, "cancel": control.c
 _OF_OPTIONS = f"Such as `tags` of the kind `tag`, or `format` and `expand` of `export`: {', '.join(TITLES)}"
 
 
-class JobIn(Taken):
+class JobIn(RequestBody):
     """What to do, and to which Snapshots: to those of `snapshots`, or to all that `query` means."""
 
     kind: Kind

@@ -12,7 +12,7 @@ from archivebox.accounts.permission import visible_snapshots
 from archivebox.accounts.roles import Action
 from archivebox.api.credentials import Bearer, somebody, whoever, write_down
 from archivebox.api.paging import Page, Window, page_of
-from archivebox.api.shapes.archive import Taken
+from archivebox.api.shapes.archive import RequestBody
 from archivebox.base_models.transactions import write_transaction
 from archivebox.core.note import LONGEST, Note
 from archivebox.core.snapshot import Snapshot
@@ -20,7 +20,7 @@ from archivebox.core.snapshot import Snapshot
 router = Router(tags=["notes"])
 
 
-class NoteIn(Taken):
+class NoteIn(RequestBody):
     text: Annotated[str, StringConstraints(min_length=1, max_length=LONGEST, pattern=r"^[^\x00]*\S[^\x00]*$")]
 
 

@@ -12,7 +12,7 @@ from archivebox.api.credentials import Bearer, somebody
 from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
 from archivebox.api.routes.snapshots import Question
-from archivebox.api.shapes.archive import Taken
+from archivebox.api.shapes.archive import RequestBody
 from archivebox.api.shapes.work import SearchOut
 from archivebox.search.query import QueryError
 from archivebox.search.saved import SavedSearch, rename_search, save_search
@@ -21,12 +21,12 @@ router = Router(tags=["searches"])
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]*$")]
 
 
-class SearchIn(Taken):
+class SearchIn(RequestBody):
     name: Name
     query: Question
 
 
-class SearchPatch(Taken):
+class SearchPatch(RequestBody):
     name: Name
 
 

@@ -10,7 +10,7 @@ from archivebox.accounts.roles import Action
 from archivebox.api.credentials import Bearer, write_down
 from archivebox.api.problems import ProblemError
 from archivebox.api.routes.snapshots import Word
-from archivebox.api.shapes.archive import Taken
+from archivebox.api.shapes.archive import RequestBody
 from archivebox.base_models.transactions import write_transaction
 from archivebox.config.personas import Persona, personas_in
 from archivebox.config.resolve import Resolved
@@ -122,7 +122,7 @@ class WantedSettings(Schema):
     name: Annotated[Word | None, Field(description="A part of the name")] = None
 
 
-class SettingsPatch(Taken):
+class SettingsPatch(RequestBody):
     """What is to be set, in ArchiveBox.conf or for all machines; null takes a setting out."""
 
     changes: Annotated[dict[str, Any], Field(min_length=1, max_length=100)]

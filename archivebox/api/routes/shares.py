@@ -16,7 +16,7 @@ from archivebox.api.credentials import Bearer, somebody, whoever, write_down
 from archivebox.api.once import show_once
 from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
-from archivebox.api.shapes.archive import Taken
+from archivebox.api.shapes.archive import RequestBody
 from archivebox.base_models.transactions import write_transaction
 from archivebox.core.snapshot import Snapshot
 from archivebox.search.models import SavedSearch, ShareLink
@@ -25,7 +25,7 @@ from archivebox.search.share import LIFETIME, MOST_DAYS, ShareLinkQuerySet, Shar
 router = Router(tags=["shares"])
 
 
-class ShareIn(Taken):
+class ShareIn(RequestBody):
     snapshot_id: UUID | None = None
     search_id: Annotated[UUID | None, Field(description="A saved search of your own; one of both is given")] = None
     days: Annotated[int, Field(ge=1, le=MOST_DAYS, description="Until it expires")] = LIFETIME.days

@@ -13,7 +13,7 @@ from archivebox.api.credentials import Bearer, whoever, write_down
 from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
 from archivebox.api.routes.snapshots import Word
-from archivebox.api.shapes.archive import TagIn, TagOut, Taken
+from archivebox.api.shapes.archive import RequestBody, TagIn, TagOut
 from archivebox.base_models.transactions import write_transaction
 from archivebox.core.tag import Tag
 from archivebox.core.tags.assign_tags import tags_seen_by
@@ -22,7 +22,7 @@ from archivebox.core.tags.edit_tags import NameTakenError, merge, rename
 router = Router(tags=["tags"])
 
 
-class MergeIn(Taken):
+class MergeIn(RequestBody):
     into: UUID
 
 

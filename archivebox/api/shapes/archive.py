@@ -31,8 +31,8 @@ _QUALITY = "Percent of the page that its replay shows without scripts; null: not
 _BOOKMARKED = "When it was kept, published or last changed, as the list says that named it"
 
 
-class Taken(Schema):
-    """What is taken: a field that we do not know is a mistake, and said so."""
+class RequestBody(Schema):
+    """The body of a request; an unknown field is refused."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -120,7 +120,7 @@ class SnapshotOut(Schema):
         )
 
 
-class SnapshotIn(Taken):
+class SnapshotIn(RequestBody):
     """A page to archive."""
 
     url: Text
@@ -130,7 +130,7 @@ class SnapshotIn(Taken):
     visibility: SeenBy | None = None
 
 
-class SnapshotPatch(Taken):
+class SnapshotPatch(RequestBody):
     """What may be changed of a Snapshot; what is left out stays."""
 
     title: Annotated[str, StringConstraints(max_length=512, pattern=r"^[^\x00]*$")] | None = None
@@ -216,7 +216,7 @@ class TagOut(Schema):
         return [cls(id=row.pk, name=row.name, slug=row.slug, modified_at=row.modified_at) for row in rows]
 
 
-class TagIn(Taken):
+class TagIn(RequestBody):
     name: TagName
 
 
@@ -274,7 +274,7 @@ class CrawlDetail(CrawlOut):
 Scope = Literal["page", "host", "domain", "all"]
 
 
-class CrawlPlan(Taken):
+class CrawlPlan(RequestBody):
     """What to archive, and how. Nothing is done unless every URL can be taken."""
 
     urls: Annotated[list[Text], Field(min_length=1, description="At most 10,000")]
@@ -310,7 +310,7 @@ class CrawlIn(CrawlPlan):
     hold: Annotated[bool, Field(description="Write it down, and run nothing until it is resumed")] = False
 
 
-class CrawlPatch(Taken):
+class CrawlPatch(RequestBody):
     """What may be changed of a crawl; what is left out stays."""
 
     label: Label | None = None

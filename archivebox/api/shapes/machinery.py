@@ -8,7 +8,7 @@ from uuid import UUID
 from ninja import Schema
 from pydantic import Field, StringConstraints
 
-from archivebox.api.shapes.archive import Taken
+from archivebox.api.shapes.archive import RequestBody
 from archivebox.contract import reasons
 from archivebox.machine.models import Binary, Machine, Process
 from archivebox.machine.plugin_sets import plugin_problems
@@ -40,7 +40,7 @@ class MachineOut(Schema):
         return [cls(**{name: getattr(row, name) for name in columns}, problem=problems.get(row.pk, "")) for row in rows]
 
 
-class DrainIn(Taken):
+class DrainIn(RequestBody):
     """How a machine is drained."""
 
     within: Annotated[int, Field(ge=0, le=86_400, description="Seconds until its work returns to the queue")] = 600
@@ -106,7 +106,7 @@ class BinaryOut(Schema):
         return cls(**columns, action=reasons.action(row.reason) if row.reason else "")
 
 
-class BinaryIn(Taken):
+class BinaryIn(RequestBody):
     """A program that is to be installed on this machine, by the providers that are named, in their order."""
 
     name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$")]

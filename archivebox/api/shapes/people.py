@@ -12,7 +12,7 @@ from pydantic import Field, StringConstraints
 from archivebox.accounts.audit import AuditEntry
 from archivebox.accounts.roles import role_of
 from archivebox.accounts.tokens import Token
-from archivebox.api.shapes.archive import Taken
+from archivebox.api.shapes.archive import RequestBody
 
 RoleName = Literal["admin", "editor", "viewer"]
 ScopeName = Literal["feed", "read", "add", "write", "admin"]
@@ -47,7 +47,7 @@ class UserPage(Schema):
     next: int | None
 
 
-class UserIn(Taken):
+class UserIn(RequestBody):
     username: Annotated[str, StringConstraints(min_length=1, max_length=150)]
     role: RoleName = "viewer"
 
@@ -58,7 +58,7 @@ class UserInvited(UserOut):
     link: Annotated[str, Field(description="Logs in once, within an hour; shown only once")]
 
 
-class UserPatch(Taken):
+class UserPatch(RequestBody):
     role: RoleName | None = None
     is_active: bool | None = None
 
@@ -87,7 +87,7 @@ class TokenMade(TokenOut):
     token: Annotated[str, Field(description="Shown only once")]
 
 
-class TokenIn(Taken):
+class TokenIn(RequestBody):
     label: Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]*\S[^\x00]*$")]
     scopes: Annotated[list[ScopeName], Field(min_length=1, max_length=5)] = ["read"]
     days: Annotated[int, Field(ge=1, le=36_500, description="Until it expires")] = 365

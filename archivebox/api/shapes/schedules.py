@@ -10,7 +10,7 @@ from pydantic import Field, StringConstraints
 
 from archivebox.accounts.permission import Who, may
 from archivebox.accounts.roles import Action
-from archivebox.api.shapes.archive import CrawlPlan, Label, Taken
+from archivebox.api.shapes.archive import CrawlPlan, Label, RequestBody
 from archivebox.crawls.schedule import CrawlSchedule, Template
 from archivebox.hooks import resolve_settings
 
@@ -92,7 +92,7 @@ class ScheduleIn(CrawlPlan):
     recapture: Recapture = False
 
 
-class SchedulePatch(Taken):
+class SchedulePatch(RequestBody):
     """What may be changed of a schedule; what is left out stays."""
 
     label: Label | None = None

@@ -9,7 +9,7 @@ from uuid import UUID
 from ninja import Schema
 from pydantic import Field, StringConstraints
 
-from archivebox.api.shapes.archive import Taken
+from archivebox.api.shapes.archive import RequestBody
 from archivebox.webhooks.delivery import Delivery
 from archivebox.webhooks.webhook import Webhook
 
@@ -58,7 +58,7 @@ class WebhookMade(WebhookOut):
     secret: Annotated[str, Field(description="Shown only once")]
 
 
-class WebhookIn(Taken):
+class WebhookIn(RequestBody):
     """What to tell, and where."""
 
     url: Address
@@ -67,7 +67,7 @@ class WebhookIn(Taken):
     query: Pages = ""
 
 
-class WebhookPatch(Taken):
+class WebhookPatch(RequestBody):
     """What may be changed of a webhook; what is left out stays."""
 
     url: Address | None = None

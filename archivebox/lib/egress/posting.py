@@ -70,7 +70,7 @@ async def _exchange(connection: DialedConnection, message: Message) -> PostRespo
     await writer.drain()
     while (status := _status_of(head := await reader.readuntil(b"\r\n\r\n"))) in _INFORMATIONAL:
         pass
-    return PostResponse(status, _wish_of(head))
+    return PostResponse(status, _retry_after_of(head))
 
 
 def _status_of(head: bytes) -> int:
@@ -80,7 +80,7 @@ def _status_of(head: bytes) -> int:
     return int(found[1])
 
 
-def _wish_of(head: bytes) -> int:
+def _retry_after_of(head: bytes) -> int:
     found = _RETRY_AFTER.search(head)
     return seconds_of(found[1].decode("latin-1").strip()) if found else 0
 

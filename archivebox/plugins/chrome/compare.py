@@ -29,7 +29,7 @@ import time
 from folders import make_folder, remove_folder
 from launch import PIPE, browser_pipe, find_chromium, flags, window
 from likeness import UnreadableError, packed_alike, read_picture, tiles_alike
-from memory import LOOK_AGAIN, MB, end_the_greedy
+from memory import LOOK_AGAIN, MB, end_large_renderers
 from visible_words import CAPTURE, OPTIONS, visible_words, words_found
 
 from archivebox.plugins.base import Settings, emit, log, misconfigured, start_program
@@ -95,8 +95,8 @@ class IsolatedBrowser:
         remove_folder(self._folder)
         os.close(self._lock)
 
-    def end_the_greedy(self) -> None:
-        end_the_greedy(self.connection.call("SystemInfo.getProcessInfo"), self.memory_max)
+    def end_large_renderers(self) -> None:
+        end_large_renderers(self.connection.call("SystemInfo.getProcessInfo"), self.memory_max)
 
 
 class ComparedPage:
@@ -132,7 +132,7 @@ class ComparedPage:
         while (left := min(end, quiet_at) - time.monotonic()) > 0:
             event = self._connection.next_event(min(left, LOOK_AGAIN))
             if time.monotonic() >= look_at:
-                self._browser.end_the_greedy()
+                self._browser.end_large_renderers()
                 look_at = time.monotonic() + LOOK_AGAIN
             if event is None or event.session != self._session:
                 continue

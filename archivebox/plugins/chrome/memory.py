@@ -25,7 +25,7 @@ LATEST = "memory.json"  # when a page was last ended for its memory, for those w
 JUST_NOW = 3.0  # seconds in which the holder of a page learns that it was ended
 
 
-def end_the_greedy(processes: Params, most: int) -> None:
+def end_large_renderers(processes: Params, most: int) -> None:
     """Kill those renderers of an answer to SystemInfo.getProcessInfo that have more than `most` bytes."""
     for process in processes.get("processInfo", ()):
         if process["type"] == "renderer" and own_memory(process["id"]) > most:

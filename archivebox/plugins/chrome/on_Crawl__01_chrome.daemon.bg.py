@@ -17,7 +17,7 @@ import selectors
 import time
 
 from browser import Browser
-from memory import LOOK_AGAIN, MB, end_the_greedy
+from memory import LOOK_AGAIN, MB, end_large_renderers
 from others import OF_BROWSER, remove_files, tell
 from relay import Relay
 from relay.screencast import Screencast
@@ -128,7 +128,7 @@ def serve(browser: Browser, stop: StopRequest, memory_max: int) -> int:
             screencast.capture_frames()
             if watch.has_tabs and time.monotonic() >= look_at:
                 look_at = time.monotonic() + LOOK_AGAIN
-                relay.ask("SystemInfo.getProcessInfo", lambda answer: end_the_greedy(answer, memory_max))
+                relay.ask("SystemInfo.getProcessInfo", lambda answer: end_large_renderers(answer, memory_max))
     if relay.ended:
         log("Chromium has ended without being told to")
     return int(relay.ended)

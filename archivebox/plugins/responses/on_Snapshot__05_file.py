@@ -14,7 +14,7 @@ import time
 
 from recorder.addresses import Addresses
 from recorder.exchange import RecordedExchange
-from recorder.store import Store, mend, new_name
+from recorder.store import Store, cut_unfinished, new_name
 
 from archivebox.plugins.base import (
     Hook,
@@ -103,7 +103,7 @@ def main() -> None:
     except (OSError, ValueError, http.client.HTTPException, TimeIsOver) as error:
         noresults(f"left to the browser: {error}")
     set_deadline(0)
-    mend(".")
+    cut_unfinished(".")
     info = {"software": "ArchiveBox", "format": "WARC File Format 1.1"}
     hidden = frozenset() if settings.bool("CHROME_SAVE_SECRETS") else OF_THE_SITE
     store = Store(new_name(), hidden, info, Addresses(os.environ.get("CRAWL_DIR", "")))

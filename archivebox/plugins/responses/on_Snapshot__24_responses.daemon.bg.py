@@ -14,7 +14,7 @@ from recorder import Recorder, RecorderLimits
 from recorder.addresses import Addresses
 from recorder.files import ResponseFiles
 from recorder.sockets import Sockets
-from recorder.store import Store, mend, new_name
+from recorder.store import Store, cut_unfinished, new_name
 
 from archivebox.plugins.base import Settings, StopRequest, ready, sibling, succeeded, try_again
 from archivebox.plugins.base.cdp import CDPConnection, CDPError, TargetGone
@@ -61,7 +61,7 @@ def main() -> None:
     target = read_json(os.path.join(sibling("chrome"), "target.json"))
     if target is None:
         try_again("No tab is open for this Snapshot: the chrome plugin's hooks have to run first.")
-    mend(".")
+    cut_unfinished(".")
     hidden = frozenset(target["hidden_headers"])
     info = {"software": "ArchiveBox", "browser": target["browser"], "format": "WARC File Format 1.1"}
     files = ResponseFiles() if settings.bool("RESPONSES_FILES") else None

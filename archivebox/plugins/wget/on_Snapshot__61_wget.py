@@ -78,7 +78,7 @@ def conclude(
     if verdict == "try again":
         try_again(sentence)
     log_file.unlink(missing_ok=True)
-    warc = mend(folder, plan, whole=done.returncode >= 0 and not done.timed_out)
+    warc = cut_warc(folder, plan, whole=done.returncode >= 0 and not done.timed_out)
     if warc and hidden is not None:
         names, values = hidden
         leave_out(folder / warc, RequestSecrets(frozenset(map(str.encode, names)), tuple(map(str.encode, values))))
@@ -118,8 +118,8 @@ def report_failure(done: Finished) -> None:
     try_again("Nothing was saved in time" if done.timed_out else f"wget was ended by signal {-done.returncode}")
 
 
-def mend(folder: Path, plan: WgetPlan, *, whole: bool) -> str:
-    """The WARC's path, "" when there is none."""
+def cut_warc(folder: Path, plan: WgetPlan, *, whole: bool) -> str:
+    """Cut an unfinished WARC to whole records. Returns its path, "" when there is none."""
     path = folder / f"{plan.warc}.warc.gz"
     if not path.is_file():
         return ""

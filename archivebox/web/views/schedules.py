@@ -219,12 +219,12 @@ def do(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     """``change``: ``pause``, ``resume``, ``run``, ``remove``."""
     schedule = _find(request, schedule_id)
     wanted = request.POST.get("change", "")
-    if wanted not in _DEEDS:
+    if wanted not in _CHANGES:
         raise Http404("no such change")
     try:
         with write_transaction():
             audit.record(request.user, f"schedule.{wanted}", schedule)
-            messages.success(request, _DEEDS[wanted](schedule))
+            messages.success(request, _CHANGES[wanted](schedule))
     except (ValueError, schedules.StillRunningError) as error:
         messages.error(request, str(error))
     return redirect("schedules") if wanted == "remove" else redirect("schedule", schedule_id)
@@ -250,7 +250,7 @@ def _remove(schedule: CrawlSchedule) -> str:
     return "Schedule removed. Archived pages are kept."
 
 
-_DEEDS = {"pause": _pause, "resume": _resume, "run": _run, "remove": _remove}
+_CHANGES = {"pause": _pause, "resume": _resume, "run": _run, "remove": _remove}
 
 
 def _find(request: HttpRequest, schedule_id: UUID) -> CrawlSchedule:

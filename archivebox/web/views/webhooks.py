@@ -131,11 +131,11 @@ def change(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
 def do(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """``change``: ``test``, ``enable``, ``disable``, ``secret``, ``remove``."""
     webhook, wanted = _find(request, webhook_id), request.POST.get("change", "")
-    if wanted not in _DEEDS:
+    if wanted not in _CHANGES:
         raise Http404("no such change")
     with write_transaction():
         audit.record(request.user, _RECORDED[wanted], webhook, url=webhook.url)
-        said = _DEEDS[wanted](webhook)
+        said = _CHANGES[wanted](webhook)
     messages.success(request, said)
     if wanted == "secret":
         return _page(request, webhook, secret=webhook.secret)
@@ -184,7 +184,7 @@ def _remove(webhook: Webhook) -> str:
     return "Webhook removed."
 
 
-_DEEDS = {"test": _test, "enable": _enable, "disable": _disable, "secret": _renew, "remove": _remove}
+_CHANGES = {"test": _test, "enable": _enable, "disable": _disable, "secret": _renew, "remove": _remove}
 _RECORDED = {
     "test": "webhook.test",
     "enable": "webhook.enabled",

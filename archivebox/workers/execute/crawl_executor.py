@@ -219,7 +219,7 @@ class CrawlRules(HookRules):
         """Whether a hook that has died again and again waits before its next start."""
         return item.hook.background and self._executor.engine.loop.time() < self._not_before
 
-    def wished_before(self, item: Planned) -> Iterable[BinaryRequest]:
+    def programs_before(self, item: Planned) -> Iterable[BinaryRequest]:
         """Hooks of both earlier dialects ask for the programs of those after them, which rely on that."""
         return [request for file_name, request in self._wishes if file_name < item.hook.file_name]
 

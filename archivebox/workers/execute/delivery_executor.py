@@ -67,7 +67,7 @@ class DeliveryExecutor(LeasedItem):
     async def _deliver(self, loaded: LoadedDelivery) -> None:
         unsent = Tried(0, timedelta(), loaded.problem)
         tried = unsent if loaded.dialer is None else await send(loaded.dialer, loaded.delivery)
-        if not tried.is_taken:
+        if not tried.is_accepted:
             log.info("Not taken: %s action=delivery_failed delivery=%s", tried.sentence, self.lease.pk)
         await self.engine.journal.read(settle, loaded.delivery, tried)
         self.finish()

@@ -221,7 +221,7 @@ class Store:
         return {"main": True, "because": exchange.because, "reason": exchange.reason, "tls": exchange.tls, **shown}
 
 
-def mend(folder: str) -> None:
+def cut_unfinished(folder: str) -> None:
     """Cut what a recorder that was killed left unfinished."""
     for name in os.listdir(folder):
         if name.endswith(".warc"):

@@ -104,7 +104,7 @@ class PageResults:
             item.run = None
         self._executor.sealing.final_changed |= not item.hook.derived
         if item.hook.gate and item.status in {"succeeded", "noresults"}:
-            self.judge_anew(Reason.KEPT_OUT.of(item.hook.plugin))
+            self.requeue_skipped(Reason.KEPT_OUT.of(item.hook.plugin))
         self.change(item, item.status, columns)
         if item.result_id is not None:
             self._has_got_on(item)
@@ -115,8 +115,8 @@ class PageResults:
             self._snapshot.attempts = 0
             self._engine.journal.update(Snapshot, self._snapshot.pk, {"attempts": 0}, self._executor.lease)
 
-    def judge_anew(self, reason: str) -> None:
-        """What stood in the way of some hooks does so no longer: they wait for their turn again."""
+    def requeue_skipped(self, reason: str) -> None:
+        """Queue the hooks again that were skipped for a reason that holds no longer."""
         for item in self._schedule.planned:
             if item.status == "skipped" and item.reason == reason:
                 self.back_to_queue(item, "")

@@ -79,7 +79,7 @@ class PageRules(HookRules):
         nothing_came = self._snapshot.facts.nothing_came
         self._snapshot.learn(record.fields)
         if nothing_came and self._snapshot.facts.are_known:
-            self._results.judge_anew(Reason.NOTHING_CAME)
+            self._results.requeue_skipped(Reason.NOTHING_CAME)
 
     # --- its tab ----------------------------------------------------------------------------------------------
 

@@ -132,7 +132,7 @@ class StepExecutor:
 
     def _missing_program(self, item: Planned) -> str:
         """A program of its plugin that is not there; WAIT while one is still being looked for."""
-        for request in (*self.rules.wished_before(item), *self.call.of_plugin(item.hook).needed):
+        for request in (*self.rules.programs_before(item), *self.call.of_plugin(item.hook).needed):
             status = self.engine.programs.status.get(request.name)
             if status is None:
                 self.engine.want_program(request)

@@ -54,8 +54,8 @@ class HookRules(ABC):
         del item
         return False
 
-    def wished_before(self, item: Planned) -> Iterable[BinaryRequest]:
-        """Programs that earlier hooks have asked for in the name of this one; it does without where they are not."""
+    def programs_before(self, item: Planned) -> Iterable[BinaryRequest]:
+        """Programs that earlier hooks have requested for this one, which also runs without them."""
         del item
         return ()
 
