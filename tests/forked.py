@@ -6,15 +6,16 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from importlib import import_module
 from multiprocessing import Pipe, get_context, set_forkserver_preload
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext
+from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from archivebox.cli import handover
 
@@ -55,13 +56,22 @@ def run_command(command: CommandLine, stdin: bytes | int, timeout: float) -> Com
 
     ``stdin``: what it reads from a pipe, or a descriptor.
     """
+    return _run(_carry_out, command, stdin, timeout)
+
+
+def run_code(code: CommandLine, timeout: float) -> CommandOutput:
+    """Run Python code in a process of the collection that its environment names; ``words``: the code, its arguments."""
+    return _run(_execute, code, b"", timeout)
+
+
+def _run(target: Callable[..., None], command: CommandLine, stdin: bytes | int, timeout: float) -> CommandOutput:
     (reading, typing), (out, printing), (err, warning) = Pipe(duplex=False), Pipe(duplex=False), Pipe(duplex=False)
     if isinstance(stdin, int):
         os.dup2(stdin, reading.fileno(), inheritable=False)
     with typing, out, err, ThreadPoolExecutor(3) as threads:
         with reading, printing, warning:
             streams = (reading, printing, warning)
-            process = fork_server().Process(target=_carry_out, args=(command, *streams), daemon=True)
+            process = fork_server().Process(target=target, args=(command, *streams), daemon=True)
             process.start()
         threads.submit(_write, typing, b"" if isinstance(stdin, int) else stdin)
         printed, warned = threads.submit(_read, out), threads.submit(_read, err)
@@ -70,6 +80,38 @@ def run_command(command: CommandLine, stdin: bytes | int, timeout: float) -> Com
             process.kill()
             raise subprocess.TimeoutExpired(list(command.words), timeout)
         return CommandOutput(process.exitcode, printed.result(), warned.result())
+
+
+class ForkedProcess:
+    """One that goes on beside the tests, and ends with them; the methods are those of ``subprocess.Popen``."""
+
+    def __init__(self, target: Callable[..., None], *given: object, is_cold: bool = False) -> None:
+        context = get_context("spawn") if is_cold else fork_server()
+        self._process: BaseProcess = context.Process(target=target, args=given, daemon=True)
+        self._process.start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid or 0
+
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def wait(self, timeout: float | None = None) -> int:
+        self._process.join(timeout)
+        if self._process.exitcode is None:
+            raise subprocess.TimeoutExpired(str(self._process.name), timeout or 0)
+        return self._process.exitcode
+
+    def send_signal(self, signum: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, signum)
+
+    def terminate(self) -> None:
+        self._process.terminate()
+
+    def kill(self) -> None:
+        self._process.kill()
 
 
 def _write(stream: Connection, data: bytes) -> None:
@@ -85,25 +127,44 @@ def _read(stream: Connection) -> bytes:
 # --- in the process that was forked -------------------------------------------------------------------------------
 
 
-def _carry_out(command: CommandLine, *streams: Connection) -> None:
-    """Become what ``python -m archivebox`` in that folder would be, and do it."""
+def serve(env: Mapping[str, str], bind: str, log: Path) -> None:
+    """Become ``archivebox server`` of the collection that the environment names; it prints into ``log``."""
+    with log.open("wb") as out, Path(os.devnull).open("rb") as nothing:
+        _become(CommandLine([], env, Path(CHECKOUT)), nothing, out, out)
+    import_module(LOADED).use(import_module("archivebox.config.collection").choose_data_dir(None))
+    sys.exit(import_module("archivebox.workers.supervise.supervisord_util").serve(bind))
+
+
+def _execute(code: CommandLine, *streams: Connection) -> None:
+    """Do what ``python -c`` would with Django set up."""
+    _become(code, *streams)
+    import_module(LOADED).use(Path(code.env["DATA_DIR"]))
+    exec(compile(code.words[0], "<code of a test>", "exec"), {"__name__": "__main__"})
+
+
+def _become(command: CommandLine, *streams: Connection | BinaryIO) -> None:
+    """Have these streams, this folder and this environment, as a program that is started in them."""
     for number, stream in enumerate(streams):
         os.dup2(stream.fileno(), number)
-        stream.close()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.chdir(command.folder)
     os.environ.clear()
     os.environ.update(command.env)
+    sys.argv[:] = ["-c", *command.words[1:]]
+    sys.stdin, sys.stdout, sys.stderr = import_module("archivebox.cli.command_server").open_streams()
+
+
+def _carry_out(command: CommandLine, *streams: Connection) -> None:
+    """Become what ``python -m archivebox`` in that folder would be, and do it."""
+    _become(command, *streams)
     typed = [sys.executable, "-m", "archivebox", *command.words]
     if not _choose_collection(command):
         os.execv(sys.executable, typed)
     main = import_module("archivebox.__main__")
-    server = import_module("archivebox.cli.command_server")
     import_module("archivebox.machine.process_current").set_command_line(typed)
     import_module("archivebox.lib.processes").set_title(" ".join(typed))
     sys.argv[:] = [str(main.__file__), *command.words]
     sys.orig_argv[:] = typed
-    sys.stdin, sys.stdout, sys.stderr = server.open_streams()
     main.main_and_leave()
 
 

@@ -31,8 +31,9 @@ WITH_PAGES = frozenset({"manage", "mcp", "server"})
 for _module in pkgutil.walk_packages(cli.__path__, "archivebox.cli."):
     if _module.name.split(".")[2] not in WITH_PAGES:
         import_module(_module.name)
-for _name in ("archivebox.workers.supervise.watch", "archivebox.jobs.begin", "django.db.backends.postgresql.base"):
-    import_module(_name)
+for _name in ("workers.supervise.watch", "workers.supervise.supervisord_util", "jobs.begin"):
+    import_module(f"archivebox.{_name}")
+import_module("django.db.backends.postgresql.base")
 
 os.environ.clear()
 os.environ.update(_given)

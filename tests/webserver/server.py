@@ -18,6 +18,7 @@ from typing import Any, Self
 from urllib.parse import urlencode
 
 from tests.databases import database_of
+from tests.forked import CommandLine, ForkedProcess, run_code, serve
 from tests.webserver.markup import flat
 
 CHECKOUT = Path(__file__).parents[2]
@@ -62,16 +63,9 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
 
 def in_collection(folder: Path, code: str, *arguments: str) -> str:
     """Run ``code`` in a process of its own with Django set up on the collection; returns what it printed."""
-    begin = (
-        "import gc, os; gc.disable(); os.environ['DJANGO_SETTINGS_MODULE'] = 'archivebox.config.settings'\n"
-        "import django; django.setup()\n"
-    )
-    command = [sys.executable, "-c", begin + code, *arguments]
-    done = subprocess.run(
-        command, env=environment(folder), check=False, capture_output=True, text=True, timeout=120, cwd=CHECKOUT
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    done = run_code(CommandLine([code, *arguments], environment(folder), CHECKOUT), timeout=120)
+    assert done.code == 0, done.err.decode()
+    return done.out.decode().strip()
 
 
 @dataclass
@@ -100,11 +94,7 @@ class Server:
     def __enter__(self) -> Self:
         self.port = free_ports()
         self.log = self.folder.parent / f"{self.folder.name}.{self.port}.out"
-        with self.log.open("wb") as out:
-            self.cli = subprocess.Popen(
-                [*self.starter, sys.executable, "-c", START, f"127.0.0.1:{self.port}"],
-                env=environment(self.folder, **self.settings), stdout=out, stderr=out, cwd=CHECKOUT,
-            )  # fmt: skip
+        self.cli = self._start(environment(self.folder, **self.settings), f"127.0.0.1:{self.port}")
         try:
             self.wait_for(lambda: "ArchiveBox is at" in self.output or self.cli.poll() is not None, 90)
             assert self.cli.poll() is None, self.output
@@ -112,6 +102,15 @@ class Server:
             self.stop()
             raise
         return self
+
+    def _start(self, env: dict[str, str], bind: str) -> subprocess.Popen[bytes] | ForkedProcess:
+        """Forked from a process that has ArchiveBox in memory, unless another command becomes it."""
+        if not self.starter:
+            self.log.touch()
+            return ForkedProcess(serve, env, bind, self.log)
+        command = [*self.starter, sys.executable, "-c", START, bind]
+        with self.log.open("wb") as out:
+            return subprocess.Popen(command, env=env, stdout=out, stderr=out, cwd=CHECKOUT)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

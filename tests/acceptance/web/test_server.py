@@ -17,6 +17,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.forked import ForkedProcess
 from tests.webserver.events import Events
 from tests.webserver.server import START, Server, Visitor, environment, free_ports, in_collection
 
@@ -127,7 +128,7 @@ def test_as_first_process_of_a_container_it_reaps_orphans_and_ends_in_order(tmp_
 
 
 @contextmanager
-def killed_at_last(starter: subprocess.Popen[bytes]) -> Iterator[None]:
+def killed_at_last(starter: subprocess.Popen[bytes] | ForkedProcess) -> Iterator[None]:
     """`unshare` ignores SIGTERM; what it has started ends with it."""
     try:
         yield

@@ -6,53 +6,24 @@ Where the platform is an able one; elsewhere, for the portable path and other le
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
-from multiprocessing import get_context
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from tests.forked import LOADED, fork_server
+from tests.forked import LOADED, ForkedProcess
 
 READ_WHEN_IMPORTED = frozenset({"ARCHIVEBOX_LEASE_SECONDS", "ARCHIVEBOX_PORTABLE"})
 """Variables that modules of actor and watcher read while they are imported."""
 
 
-class Tool:
-    """A module of this folder at work in a process of its own; the methods are those of ``subprocess.Popen``."""
+class Tool(ForkedProcess):
+    """A module of this folder at work in a process of its own."""
 
     def __init__(self, name: str, env: Mapping[str, str], *given: object, log: Path | None = None) -> None:
         is_cold = sys.platform != "linux" or not READ_WHEN_IMPORTED.isdisjoint(env)
-        context = get_context("spawn") if is_cold else fork_server()
-        work = (f"{__package__}.{name}", dict(env), log, *given)
-        self._process: BaseProcess = context.Process(target=_work, args=work, daemon=True)  # ends with the tests
-        self._process.start()
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid or 0
-
-    def poll(self) -> int | None:
-        return self._process.exitcode
-
-    def wait(self, timeout: float | None = None) -> int:
-        self._process.join(timeout)
-        if self._process.exitcode is None:
-            raise subprocess.TimeoutExpired(str(self._process.name), timeout or 0)
-        return self._process.exitcode
-
-    def send_signal(self, signum: int) -> None:
-        if self.poll() is None:
-            os.kill(self.pid, signum)
-
-    def terminate(self) -> None:
-        self._process.terminate()
-
-    def kill(self) -> None:
-        self._process.kill()
+        super().__init__(_work, f"{__package__}.{name}", dict(env), log, *given, is_cold=is_cold)
 
 
 def _work(module: str, env: dict[str, str], log: Path | None, *given: object) -> None:
