@@ -12,7 +12,7 @@ from django.db.models.functions import Collate
 from archivebox.config.page_storage import object_store
 from archivebox.core.page_storage.stored_object import StoredObject
 from archivebox.core.page_storage.uploading import COLLECTION
-from archivebox.lib.object_store import ListedObject, ObjectMissingError
+from archivebox.lib.object_store import ListedObject, ObjectMissingError, ObjectStore
 
 BATCH = 1000
 """Rows that are read at a time; a store lists as many objects in one answer."""
@@ -38,7 +38,7 @@ def check_store(*, digests: bool) -> StoreVerdict:
     What does not fit is asked for by itself: it may have been stored or deleted meanwhile, and listings may be late.
     """
     verdict = StoreVerdict()
-    for row, listed in _rows_and_objects():
+    for row, listed in rows_and_objects(object_store()):
         if row is None:
             if listed is not None and not StoredObject.objects.filter(key=listed.key).exists():
                 verdict.problems.append(f"{listed.key}: {NO_ROW}")
@@ -47,12 +47,12 @@ def check_store(*, digests: bool) -> StoreVerdict:
     return verdict
 
 
-def _rows_and_objects() -> Iterator[tuple[StoredObject | None, ListedObject | None]]:
-    """Each row with its object, a row without one, or an object without a row: both come in the order of keys."""
+def rows_and_objects(store: ObjectStore) -> Iterator[tuple[StoredObject | None, ListedObject | None]]:
+    """Each row with its object in a store, a row without one, or an object without a row, in the order of keys."""
     order = Collate("key", _BYTE_ORDER[connection.vendor])
     rows = StoredObject.objects.exclude(key__startswith=COLLECTION).order_by(order).iterator(BATCH)
     row = next(rows, None)
-    for listed in chain.from_iterable(map(object_store().list, PREFIXES)):
+    for listed in chain.from_iterable(map(store.list, PREFIXES)):
         while row is not None and row.key.encode() < listed.key.encode():
             yield row, None
             row = next(rows, None)

@@ -13,6 +13,7 @@ from django.db.models import Exists, OuterRef
 
 from archivebox.config.page_storage import object_store
 from archivebox.config.settings import DATA_FOLDER
+from archivebox.core.page_storage.checking import rows_and_objects
 from archivebox.core.page_storage.copies import CopyNote, read_note, write_note
 from archivebox.core.page_storage.folder import local_folder
 from archivebox.core.page_storage.stored_object import StoredObject, current_object
@@ -71,11 +72,12 @@ def fetch_all(report: MoveReport) -> None:
 
 def copy_objects(target: ObjectStore, report: MoveReport) -> None:
     """Copy every object to another store, under the same key. ObjectStoreError."""
-    rows = StoredObject.objects.filter(stored_at__isnull=False, is_deleted=False)
-    for row in rows.order_by("id").iterator(BATCH):
-        if row.key.startswith(COLLECTION):
-            target.put_bytes(row.key, COLLECTION_DATA)
-        elif target.size_of(row.key) == row.size:
+    for key in StoredObject.objects.filter(key__startswith=COLLECTION).values_list("key", flat=True):
+        target.put_bytes(key, COLLECTION_DATA)
+    for row, there in rows_and_objects(target):  # what is copied meanwhile lies behind what is still to be listed
+        if row is None or row.stored_at is None or row.is_deleted:
+            continue
+        if there is not None and there.size == row.size:
             report.known += 1
         else:
             _copy(row, target, report)

@@ -215,7 +215,9 @@ def test_objects_without_a_row_are_deleted_where_the_store_is_ours(store: Path) 
     assert (report.unknown, objects(store)) == (1, before)
 
 
-def test_pages_move_into_the_store_to_another_one_and_back(store: Path, tmp_path: Path) -> None:
+def test_pages_move_into_the_store_to_another_one_and_back(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pages = [sealed(f"https://example.com/{number}") for number in range(3)]
     report = MoveReport()
     store_all(report)
@@ -226,10 +228,17 @@ def test_pages_move_into_the_store_to_another_one_and_back(store: Path, tmp_path
 
     other = tmp_path / "other"
     other.mkdir()
+    asked: list[str] = []
+    monkeypatch.setattr(FolderStore, "size_of", lambda _, key: asked.append(key))
     for copied, known in ((4, 0), (0, 4)):
         report = MoveReport()
         copy_objects(store_at(other.as_uri()), report)
-        assert (report.copied, report.known) == (copied, known)
+        assert (report.copied, report.known, asked) == (copied, known, []), "its listing says what is there"
+    (one,) = other.glob("shared/**/*.gz")
+    one.write_bytes(b"cut")
+    report = MoveReport()
+    copy_objects(store_at(other.as_uri()), report)
+    assert (report.copied, report.known, one.read_bytes()) == (1, 3, b"a body")
     assert objects(other) == objects(store)
 
     shutil.rmtree(pages[0].path)
