@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +11,7 @@ import psycopg
 import pytest
 
 from tests.databases import own_database
+from tests.forked import CommandLine, run_command
 from tests.suite.packages import missing
 from tests.suite.postgres import cluster
 from tests.webserver.server import CHECKOUT, Server, Visitor, environment
@@ -30,10 +29,8 @@ class Done:
 
 def archivebox(folder: Path, *words: str, **more: str) -> Done:
     """Type a command on the machine that has this folder, and no database but that of its environment."""
-    env = environment(folder, **more)
-    command = [sys.executable, "-m", "archivebox", *words]
-    done = subprocess.run(command, env=env, check=False, capture_output=True, text=True, timeout=120, cwd=CHECKOUT)
-    return Done(done.returncode, done.stdout + done.stderr)
+    done = run_command(CommandLine(words, environment(folder, **more), CHECKOUT), b"", timeout=120)
+    return Done(done.code, (done.out + done.err).decode())
 
 
 @pytest.fixture(scope="module")
