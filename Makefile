@@ -8,7 +8,7 @@ STYLE := --indent-size 2 --end-with-newline --space-around-combinator
 CHAOS_SECONDS ?= 300
 ENGINE := tests/integration/engine tests/chaos
 
-.PHONY: help env check format reformat lint types layers dependencies migrations suppressions names docs pictures test test-sqlite test-postgres test-modes bare-root image kubernetes chaos chaos-pages fleet fuzz bench quality lock lock-upgrade lock-plugins wheel changelog clean
+.PHONY: help env check format reformat lint types layers dependencies migrations suppressions names docs pictures test test-sqlite test-postgres test-modes bare-root image compose kubernetes chaos chaos-pages fleet fuzz bench quality lock lock-upgrade lock-plugins wheel changelog clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,8 +72,11 @@ test-modes: env  ## the engine's tests and chaos, all three ways to start hooks,
 bare-root:  ## the README's commands on a fresh Debian, as root and as a sudoer (needs root)
 	tests/bare_root.sh both
 
-image:  ## build the container's image with podman and try it (needs root, podman, debootstrap; half an hour)
+image:  ## build the container's image with podman and try it (needs root and programs that it names; half an hour)
 	tests/image.sh both
+
+compose: env  ## validate the compose files against the schema of Compose
+	.venv/bin/uv tool run --quiet check-jsonschema --builtin-schema vendor.compose-spec packaging/compose*.yaml
 
 kubernetes: env  ## validate the manifests against the schemas of Kubernetes (what KEDA brings has none there)
 	@for file in $(filter-out %/kustomization.yaml %/scaler.yaml,$(wildcard packaging/kubernetes/*.yaml)); do \

@@ -2,8 +2,9 @@
 # Builds the image of the Dockerfile with podman, on a Debian of debootstrap's instead of a registry's, and tries it.
 #
 # Usage (as root): tests/image.sh [build | try | both]
-# It needs podman, debootstrap and half an hour, mostly for Debian's packages. `make image` is `tests/image.sh both`.
-# What is built stays as localhost/archivebox and localhost/archivebox-base. What is not tried: docker, compose.yaml.
+# It needs podman, podman-compose, debootstrap, nginx, curl and half an hour, mostly for Debian's packages. `make image` is
+# `tests/image.sh both`. What is built stays as localhost/archivebox and localhost/archivebox-base. What is tried has a
+# network of loopback and containers alone: nothing of it needs the internet. What is not tried: docker.
 set -euo pipefail
 
 checkout=$(cd "$(dirname "$0")/.." && pwd -P)
@@ -19,23 +20,14 @@ user_files=/usr/local/share/ca-certificates
 step() { printf '\n--- %s\n' "$*"; }
 fail() { printf 'FAILED: %s\n' "$*" >&2; exit 1; }
 
-# podman, where control groups of version 1 are mounted beside version 2 with the latter alone in sight: crun wants that.
-engine() {
-    if [ -d /sys/fs/cgroup/memory ]; then
-        # shellcheck disable=SC2016  # expanded inside
-        unshare --mount sh -c 'umount -R /sys/fs/cgroup; mount -t cgroup2 none /sys/fs/cgroup; exec podman "$@"' - "$@"
-    else
-        podman "$@"
-    fi
-}
 
-# No more than this process may have itself; the network of the host, as the local web listens there.
-limits=(--cgroups=disabled --network=host --shm-size=1g --ulimit "nofile=$(ulimit -Hn):$(ulimit -Hn)" --ulimit nproc=32768:32768)
+# The network of the host, as the local web listens there.
+limits=(--network=host --shm-size=1g)
 # What compose.yaml asks for.
 hardened=(--security-opt "seccomp=$profile" --security-opt no-new-privileges
     --cap-drop ALL --cap-add CHOWN --cap-add SETGID --cap-add SETPCAP --cap-add SETUID)
 
-run() { engine run --rm "${limits[@]}" "$@"; }
+run() { podman run --rm "${limits[@]}" "$@"; }
 
 make_base() {
     local root=$work/root name changes=()
@@ -43,6 +35,9 @@ make_base() {
     debootstrap --variant=minbase --include=ca-certificates "$suite" "$root" "$mirror" >"$work/log" 2>&1 ||
         { tail -20 "$work/log" >&2; return 1; }
     rm -rf "$root"/var/cache/apt/archives/*.deb "$root"/var/lib/apt/lists/*
+    # As the slim variant of Debian's images is.
+    rm -rf "$root"/usr/share/{man,info,locale}/*
+    find "$root/usr/share/doc" -type f ! -name copyright -delete
     # What this machine's package clients need to reach their registries; a base from a registry has none of it.
     mkdir -p "$root$user_files"
     find "$user_files" -name '*.crt' -exec cp -L {} "$root$user_files/" \;
@@ -50,18 +45,43 @@ make_base() {
     for name in PIP_CERT PIP_INDEX_URL PIP_DEFAULT_TIMEOUT NODE_EXTRA_CA_CERTS; do
         if [ -n "${!name:-}" ]; then changes+=(--change "ENV $name=${!name}"); fi
     done
-    tar -C "$root" -c . | engine import --quiet "${changes[@]}" - "$base" >/dev/null
+    tar -C "$root" -c . | podman import --quiet "${changes[@]}" - "$base" >/dev/null
     rm -rf "$root"
 }
 
 build() {
-    engine image exists "$base" || make_base
+    podman image exists "$base" || make_base
     step 'the image'
-    engine build --quiet --network=host --isolation=chroot --layers --build-arg "BASE=$base" --tag "$image" "$checkout"
-    engine images "$image"
+    podman build --quiet --network=host --isolation=chroot --layers --build-arg "BASE=$base" --tag "$image" "$checkout"
+    podman images "$image"
+    sizes
+}
+
+# What the image is made of, in MB; docs/install.md has it as a table.
+sizes() {
+    run --entrypoint sh "$image" -euc '
+        size() { name=$1 && shift && echo "$(du -xcsm "$@" 2>/dev/null | tail -1 | cut -f1) $name"; }
+        lib=$(echo /usr/lib/*-linux-gnu)
+        size all / --exclude=/proc --exclude=/sys --exclude=/dev
+        size Chromium /usr/lib/chromium
+        size fonts /usr/share/fonts
+        size "ArchiveBox and its libraries" /opt/archivebox
+        size "programs of plugins" /var/lib/archivebox
+        size "Node and npm" /opt/npm "$lib"/libnode.* /usr/share/nodejs
+        size "git and Perl" /usr/lib/git-core /usr/share/perl /usr/bin/git /usr/bin/perl "$lib"/perl "$lib"/libperl.*
+        size "Python" /usr/lib/python3* /usr/bin/python3.* /usr/share/python-wheels
+        size "other libraries, most for ffmpeg and Chromium" "$lib"
+    '
 }
 
 # --- trying it -------------------------------------------------------------------------------------------------------
+
+# Containers may have no more than this process has itself.
+write_limits() {
+    printf '[containers]\ncgroups = "disabled"\ndefault_ulimits = ["nofile=%s:%s", "nproc=32768:32768"]\n' \
+        "$(ulimit -Hn)" "$(ulimit -Hn)" >"$work/containers.conf"
+    export CONTAINERS_CONF=$work/containers.conf
+}
 
 begin_site() {
     python3 "$checkout/tests/site/serve.py" --print-url >"$work/url" 2>"$work/site.log" &
@@ -120,6 +140,88 @@ try_import() {
 
 answers() { python3 -c 'import sys, urllib.request; urllib.request.urlopen(sys.argv[1], timeout=5).read(1)' "$1" 2>/dev/null; }
 
+# What the image is to have, though it was made small: renderers of pages, and libraries without what is not loaded of them.
+try_programs() {
+    step 'programs, WebGL, and libraries'
+    cat >"$work/webgl.html" <<'HTML'
+<title>none</title><script>
+const context = document.createElement("canvas").getContext("webgl2");
+document.title = context.getExtension("WEBGL_debug_renderer_info") && context.getParameter(0x9246);
+</script>
+HTML
+    run --user 911:911 -v "$work/webgl.html:/tmp/webgl.html:ro" "$image" bash -euc '
+        node --version; npm --version; git --version; ffmpeg -version | head -1; ffprobe -version | head -1
+        chromium --headless --no-sandbox --user-data-dir=/tmp/profile --dump-dom file:///tmp/webgl.html 2>/dev/null | grep "<title>"
+        python -c "from botocore.session import get_session as s; [s().create_client(n, \"eu-west-1\") for n in (\"s3\", \"sts\", \"sso\")]"
+        cd /opt/archivebox/lib/python3*/site-packages
+        find . -name "*.so" ! -path "*.libs/*" ! -name "*_imagingtk*" | sed -E "s:^\./::; s:\.(cpython|abi3|so).*::; s:/:.:g" >/tmp/modules
+        python -c "import importlib, psycopg; [importlib.import_module(name) for name in open(\"/tmp/modules\").read().split()]"
+        for script in hi th ar he ja ko zh ka am ta; do fc-list ":lang=$script" family | grep -q . || { echo "no font: $script"; exit 1; }; done
+    ' >"$work/out" || fail "$(cat "$work/out")"
+    cat "$work/out"
+    grep -q SwiftShader "$work/out" || fail 'WebGL'
+}
+
+# Where a volume lies below /data, as users/ of compose.fleet.yaml does, which an podman makes as root.
+try_volume() {
+    step 'a volume for users/'
+    podman volume create "archivebox-$$" >/dev/null
+    run "${hardened[@]}" -v "archivebox-$$:/data/users" "$image" sh -c 'touch /data/users/file && stat -c %u /data/users/file' ||
+        fail 'the volume cannot be written to'
+    podman volume rm "archivebox-$$" >/dev/null
+}
+
+compose() { (cd "$work/compose" && podman-compose "$@" 2>>"$work/compose.log"); }
+
+# compose.yaml over the collection of try_add, and nginx before both ports as docs/reverse-proxy.md has it, but without TLS.
+try_compose() {
+    local folder=$work/compose name visit
+    step 'compose.yaml, behind a reverse proxy'
+    mkdir "$folder" "$work/nginx" && mv "$work/new" "$folder/data"
+    cp "$checkout/packaging/compose.yaml" "$checkout/packaging/seccomp.json" "$folder"
+    cat >"$folder/override.yaml" <<'YAML'
+services:
+  archivebox:
+    environment:
+      ADMIN_USERNAME: alice
+      ADMIN_PASSWORD: secret
+      BASE_URL: http://archive.example.org
+      REPLAY_URL: http://*.pages.example.org
+      TRUSTED_PROXIES: 10.0.0.0/8
+YAML
+    compose -f compose.yaml -f override.yaml up --no-build --detach >"$work/out" || { cat "$work/compose.log"; fail 'compose.yaml'; }
+    name=$(podman ps --format '{{.Names}}' | head -1)
+    for _ in $(seq 120); do
+        if podman healthcheck run "$name" >/dev/null 2>&1; then break; fi
+        sleep 1
+    done
+    podman healthcheck run "$name" || { podman logs "$name"; fail 'the check of compose.yaml finds no health'; }
+    podman exec "$name" archivebox-entrypoint doctor >"$work/out"
+    grep '"name":"sandbox","state":"ok"' "$work/out" || fail 'Chromium has no sandbox'
+
+    {
+        echo "daemon off; pid $work/nginx/pid; error_log stderr; events {} http { access_log off;"
+        sed -n '/^```nginx$/,/^```$/p' "$checkout/docs/reverse-proxy.md" | sed -E '/^```/d; /ssl_certificate/d; s/listen 443 ssl/listen 127.0.0.1:80/'
+        echo "}"
+    } >"$work/nginx/conf"
+    nginx -p "$work/nginx" -c "$work/nginx/conf" 2>"$work/nginx/log" &
+    proxy=$!
+    for _ in $(seq 100); do
+        if answers http://127.0.0.1:80/; then break; fi
+        sleep 0.1
+    done
+    visit=(curl --silent --show-error --max-time 60 --fail --connect-to ::127.0.0.1:80 --cookie "$work/cookies" --cookie-jar "$work/cookies")
+    "${visit[@]}" http://archive.example.org/login/ >"$work/page" || { cat "$work/nginx/log"; fail 'the log-in page'; }
+    "${visit[@]}" --location --header 'Origin: http://archive.example.org' --data-urlencode username=alice --data-urlencode password=secret \
+        --data-urlencode "csrfmiddlewaretoken=$(sed -nE 's/.*name="csrfmiddlewaretoken" value="([^"]*)".*/\1/p' "$work/page" | head -1)" \
+        http://archive.example.org/login/ >"$work/page" || fail 'logging in'
+    "${visit[@]}" --location "http://archive.example.org/web/latest/$(cat "$work/url")" >"$work/page" || fail 'the page of a snapshot'
+    frame=$(grep -oE 'http://[a-z0-9-]+\.pages\.example\.org[^"]*' "$work/page" | head -1 | sed 's/&amp;/\&/g') || true
+    [ "$frame" ] || fail "no frame: $(cat "$work/page")"
+    "${visit[@]}" --location "$frame" | grep -qi '<html' || fail "nothing at $frame"
+    echo "$frame"
+}
+
 # Without our profile and without user namespaces; the server is process 1, and ends in order within its grace.
 try_server() {
     local name=archivebox-$$ status
@@ -131,25 +233,29 @@ profile = json.load(open(sys.argv[1]))
 profile["syscalls"].pop()
 json.dump(profile, open(sys.argv[2], "w"))
 PY
-    engine run --detach --name "$name" "${limits[@]}" --cap-drop ALL --cap-add CHOWN --cap-add SETGID --cap-add SETPCAP \
+    run --security-opt "seccomp=$work/none.json" -v "$work/new:/data" "$image" add --index-only "$(cat "$work/url")" 2>"$work/err"
+    grep 'Chromium runs without its sandbox' "$work/err" || fail 'add says nothing of the sandbox'
+    podman run --detach --name "$name" "${limits[@]}" --cap-drop ALL --cap-add CHOWN --cap-add SETGID --cap-add SETPCAP \
         --cap-add SETUID --security-opt "seccomp=$work/none.json" -e ADMIN_USERNAME=alice -e ADMIN_PASSWORD=secret \
         -e CSRF_TRUSTED_ORIGINS=https://archive.example.org -e BIND_ADDR=127.0.0.1:8764 -v "$work/new:/data" "$image" >/dev/null
     for _ in $(seq 120); do
         if answers http://127.0.0.1:8764/health/; then break; fi
         sleep 1
     done
-    answers http://127.0.0.1:8764/health/ || { engine logs "$name"; fail 'the server does not answer'; }
+    answers http://127.0.0.1:8764/health/ || { podman logs "$name"; fail 'the server does not answer'; }
     for _ in $(seq 60); do
-        if engine logs "$name" 2>&1 | grep -q 'Log in'; then break; fi
+        if podman logs "$name" 2>&1 | grep -q 'Log in'; then break; fi
         sleep 1
     done
-    engine exec "$name" sh -c 'sleep 1 & sleep 1 & exit'
-    sleep 3
-    engine exec "$name" sh -c 'cat /proc/[0-9]*/stat' | grep ' Z ' && fail 'a zombie is left'
-    engine stop --time 60 "$name" >/dev/null
-    status=$(engine inspect --format '{{.State.ExitCode}}' "$name")
-    engine logs "$name" >"$work/out" 2>&1
-    engine rm "$name" >/dev/null
+    orphan=$(podman exec "$name" sh -c 'sleep 2 >/dev/null & echo $!')
+    podman exec "$name" grep '^PPid:' "/proc/$orphan/status" | grep -w 1 || fail 'the parent of an orphan is not process 1'
+    sleep 4
+    if podman exec "$name" test -e "/proc/$orphan"; then fail 'an orphan was not reaped'; fi
+    podman exec "$name" sh -c 'cat /proc/[0-9]*/stat' | grep ' Z ' && fail 'a zombie is left'
+    podman stop --time 60 "$name" >/dev/null
+    status=$(podman inspect --format '{{.State.ExitCode}}' "$name")
+    podman logs "$name" >"$work/out" 2>&1
+    podman rm "$name" >/dev/null
     cat "$work/out"
     [ "$status" = 143 ] || fail "the server ended with status $status"
     grep -q 'Chromium runs without its sandbox' "$work/out" || fail 'nothing was said of the sandbox'
@@ -158,29 +264,48 @@ PY
 }
 
 clean_up() {
-    if [ -n "${site:-}" ]; then kill "$site" 2>/dev/null || true; fi
+    if [ -e "$work/compose/override.yaml" ]; then compose -f compose.yaml -f override.yaml down >/dev/null || true; fi
+    kill ${site:+"$site"} ${proxy:+"$proxy"} 2>/dev/null || true
     rm -rf --one-file-system "$work"
 }
 
 [ "$(id -u)" = 0 ] || { echo 'tests/image.sh needs root (debootstrap, mounts)' >&2; exit 2; }
-for program in podman debootstrap; do
+for program in podman podman-compose debootstrap nginx curl; do
     command -v "$program" >/dev/null || { echo "please type: apt-get install $program" >&2; exit 2; }
 done
+if [ "${1:-both}" = both ]; then
+    "$0" build
+    exec "$0" try
+fi
+# A mount namespace, where control groups of version 1 are mounted beside version 2: crun wants the latter alone. For trials a
+# network namespace, too.
+if [ -z "${IMAGE_NAMESPACE:-}" ]; then
+    namespaces=(--mount)
+    if [ "$1" = try ]; then namespaces+=(--net); fi
+    # shellcheck disable=SC2016  # expanded inside
+    IMAGE_NAMESPACE=yes exec unshare "${namespaces[@]}" sh -euc '
+        if [ -d /sys/fs/cgroup/memory ]; then umount -R /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup; fi
+        if [ "$1" = try ]; then ip link set lo up; fi
+        exec "$0" "$1"' "$0" "$1"
+fi
 work=$(mktemp -d -p "${IMAGE_TMP:-/var/tmp}" image.XXXXXX)
 chmod 755 "$work"
 trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
-case ${1:-both} in build | both) build ;; esac
-case ${1:-both} in
-try | both)
+case $1 in
+build) build ;;
+try)
+    write_limits
     begin_site
+    try_programs
     try_add
     try_owners
+    try_volume
     try_import
     try_server
+    try_compose
     step 'all is well'
     ;;
-build) ;;
 *) echo 'usage: tests/image.sh [build | try | both]' >&2; exit 2 ;;
 esac
