@@ -24,6 +24,7 @@ from archivebox.hooks import crawl_layers
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process, ProcessQuerySet
+from archivebox.storage.layout import machine_place
 from archivebox.webhooks.outbox import tell
 from archivebox.webhooks.webhook import Event
 
@@ -96,6 +97,12 @@ class Crawl(StoppableItem, VisibleRow):
     @property
     def path(self) -> Path:
         return DATA_FOLDER.root / self.output_dir
+
+    @property
+    def local_path(self) -> Path:
+        """Where its hooks work on this machine."""
+        places = _place_of_run(self.pk, Machine.current().pk)
+        return DATA_FOLDER.root / places[0][0] if places else self.path
 
     @property
     def process_set(self) -> ProcessQuerySet:
@@ -191,10 +198,15 @@ class CrawlRun(WorkItem):
 
     @classmethod
     def of(cls, crawl_id: UUID, machine_id: UUID) -> "CrawlRun":
-        """The run of a crawl on this machine, made on first use."""
+        """The run of a crawl on a machine, made on first use: by one machine at a time.
+
+        The first has the crawl's own folder, each other one a folder in it.
+        """
         runs = _run_of(crawl_id, machine_id)
         if not runs:
             ((user, folder),) = _user_and_folder(crawl_id)
+            if _any_run(crawl_id):
+                folder = machine_place(folder, machine_id)
             columns = {"crawl_id": crawl_id, "machine_id": machine_id, "created_by_id": user, "output_dir": folder}
             fresh = (new_id(), {**columns, "retry_at": timezone.now()})
             table_of(cls).insert([fresh], ignore_conflicts=True)  # another worker may be quicker
@@ -258,6 +270,16 @@ def _open_run(crawl: UUID) -> Rows:
 @PreparedQuery
 def _user_and_folder(crawl: UUID) -> Rows:
     return Crawl.objects.filter(pk=crawl).values_list("created_by_id", "output_dir")
+
+
+@PreparedQuery
+def _any_run(crawl: UUID) -> Rows:
+    return Crawl(pk=crawl).crawlrun_set.values_list("pk")[:1]
+
+
+@PreparedQuery
+def _place_of_run(crawl: UUID, machine: UUID) -> Rows:
+    return CrawlRun.objects.filter(crawl_id=crawl, machine_id=machine).values_list("output_dir")
 
 
 @PreparedQuery

@@ -263,9 +263,28 @@ class DataFolder:
         return path.relative_to(self.root).as_posix()
 
 
+def machine_place(crawl_place: str, machine_id: object) -> str:
+    """The folder of a crawl on a machine that is not its first, relative as rows have it.
+
+    Machines may have `users` in common, and hooks of a crawl write down where the browser of their machine is.
+    """
+    return f"{crawl_place}/{MACHINES}/{machine_id}"
+
+
 def egress_dir(crawl_dir: Path) -> Path:
-    """Where the connections of a crawl are written down."""
-    return crawl_dir / "egress"
+    """Where the connections of a crawl on one machine are written down."""
+    return crawl_dir / EGRESS
+
+
+def egress_dirs(crawl_dir: Path) -> list[Path]:
+    """Those of all machines that have written some down in this data folder."""
+    return [egress_dir(crawl_dir), *crawl_dir.glob(f"{MACHINES}/*/{EGRESS}")]
+
+
+MACHINES = ".machines"
+"""Folder beside the plugin folders of a crawl: the folders of its other machines."""
+
+EGRESS = "egress"
 
 
 HOOK_RUNS = ".hooks"

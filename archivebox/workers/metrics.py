@@ -21,9 +21,9 @@ from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl
 from archivebox.jobs.job import Job
-from archivebox.lib.egress import read_totals
+from archivebox.lib.egress import sum_totals
 from archivebox.machine.process import Process
-from archivebox.storage.layout import egress_dir
+from archivebox.storage.layout import egress_dirs
 
 RESTS = 50
 """A measurement that took a second is made again after so many: counting never takes more than 2 % of the time."""
@@ -67,7 +67,7 @@ def work() -> Iterator[GaugeMetricFamily]:
 
 def traffic() -> Iterator[GaugeMetricFamily]:
     """What open crawls have sent and received so far, as it came over the wire."""
-    totals = [read_totals(egress_dir(crawl.path)) for crawl in Crawl.objects.open().order_by("-pk")[:MOST_CRAWLS]]
+    totals = [sum_totals(egress_dirs(crawl.path)) for crawl in Crawl.objects.open().order_by("-pk")[:MOST_CRAWLS]]
     sums = {"received": sum(one.received for one in totals), "sent": sum(one.sent for one in totals)}
     yield _by("archivebox_egress_bytes", "Bytes that open crawls exchanged with sites", "direction", sums)
 

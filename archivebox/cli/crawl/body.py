@@ -17,8 +17,8 @@ from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.crawls import control
 from archivebox.crawls.crawl import CrawlQuerySet
 from archivebox.crawls.models import Crawl
-from archivebox.lib.egress import read_totals
-from archivebox.storage.layout import egress_dir
+from archivebox.lib.egress import sum_totals
+from archivebox.storage.layout import egress_dirs
 
 COLUMNS = (
     Column("id", "id", wraps=True),
@@ -49,7 +49,7 @@ def show(session: Session, *, id: str) -> int:  # noqa: A002 - the argument's na
     crawl = find(Crawl, id)
     snapshots = dict(Snapshot.objects.filter(crawl=crawl).values_list("status").annotate(Count("id")))
     results = ArchiveResult.objects.filter(snapshot__crawl=crawl).values_list("status").annotate(Count("id"))
-    traffic = read_totals(egress_dir(crawl.path))
+    traffic = sum_totals(egress_dirs(crawl.path))
     record = record_of(crawl, snapshots=snapshots, results=dict(results), **asdict(traffic))
     labels = {
         "id": "id", "label": "label", "status": "status", "reason": "reason", "created_at": "added",

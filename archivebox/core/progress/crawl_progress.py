@@ -24,8 +24,8 @@ from archivebox.core.unchanged_check import UnchangedCheck
 from archivebox.crawls.crawl import Crawl
 from archivebox.hooks import plugins
 from archivebox.lib.batches import batches
-from archivebox.lib.egress import read_totals
-from archivebox.storage.layout import egress_dir
+from archivebox.lib.egress import sum_totals
+from archivebox.storage.layout import egress_dirs
 
 SPEED_OVER = timedelta(minutes=2)
 """Pages a minute are those of the last so many."""
@@ -96,7 +96,7 @@ def progress_of(crawl: Crawl, scope: ViewerScope) -> CrawlProgress:
     period = min(SPEED_OVER, max(now - crawl.created_at, timedelta(seconds=1)))
     a_minute = _counted(recent) * 60 / period.total_seconds()
     newest = kept.order_by("-pk").values_list("pk", flat=True).first()
-    received = read_totals(egress_dir(crawl.path)).received
+    received = sum_totals(egress_dirs(crawl.path)).received
     unchanged = _counted(UnchangedCheck.objects.filter(crawl=crawl))
     return CrawlProgress(crawl.status, counts_of(crawl, scope), a_minute, received, newest, unchanged)
 

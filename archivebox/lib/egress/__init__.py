@@ -1,6 +1,6 @@
 """The one way out: a proxy on loopback that resolves, checks, connects, counts and writes down. It knows no rows."""
 
-from archivebox.lib.egress.connection_log import ConnectionLog, Totals, read_totals
+from archivebox.lib.egress.connection_log import ConnectionLog, Totals, read_totals, sum_totals
 from archivebox.lib.egress.dialing import Dialer, DialRules, Upstream
 from archivebox.lib.egress.posting import Message, PostResponse, post
 from archivebox.lib.egress.proxy_listener import ConnectionPolicy, ProxyListener
@@ -22,4 +22,5 @@ __all__ = [
     "Upstream",
     "post",
     "read_totals",
+    "sum_totals",
 ]

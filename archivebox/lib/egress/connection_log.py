@@ -2,8 +2,9 @@
 
 import json
 import os
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, astuple, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
@@ -41,6 +42,12 @@ def read_totals(folder: Path) -> Totals:
         return Totals()
     known = {field.name for field in fields(Totals)}
     return Totals(**{name: value for name, value in found.items() if name in known and isinstance(value, int)})
+
+
+def sum_totals(folders: Iterable[Path]) -> Totals:
+    """What was written down in several such folders."""
+    every = [astuple(read_totals(folder)) for folder in folders]
+    return Totals(*map(sum, zip(*every, strict=True)))
 
 
 class ConnectionLog:

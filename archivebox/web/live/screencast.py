@@ -122,7 +122,7 @@ def _read(message: bytes) -> tuple[str, str | None]:
 
 def _folder_of(crawl_id: UUID) -> Path | None:
     try:
-        return Crawl.objects.select_related("created_by").get(pk=crawl_id).path
+        return Crawl.objects.select_related("created_by").get(pk=crawl_id).local_path
     except (Crawl.DoesNotExist, DatabaseError):
         return None  # its page says so
     finally:

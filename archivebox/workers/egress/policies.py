@@ -52,7 +52,7 @@ class Hooks(NamedTuple):
 def read_facts(crawl_id: UUID) -> Facts:
     """Crawl.DoesNotExist; SettingError where a setting cannot be understood."""
     crawl = Crawl.objects.get(pk=crawl_id)
-    return facts_of(crawl.path, resolve_settings(crawl.layers()))
+    return facts_of(crawl.local_path, resolve_settings(crawl.layers()))
 
 
 def facts_of(folder: Path, settings: Resolved) -> Facts:

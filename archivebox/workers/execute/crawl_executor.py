@@ -260,11 +260,11 @@ class LoadedCrawlRun:
 
     def __init__(self, run: CrawlRun, settings: Resolved) -> None:
         crawl = run.crawl
-        folder = str(crawl.path)
+        folder = str(run.path)
         first = crawl.urls.partition("\n")[0]
         self.crawl_id: UUID = crawl.pk
         self.call = Call(
-            object_dir=crawl.path,
+            object_dir=run.path,
             arguments={"crawl-id": str(crawl.pk), "source-url": first, "url": first},
             context={"crawl_id": str(crawl.pk)},
             folders={"CRAWL_DIR": folder, "CRAWL_OUTPUT_DIR": folder},

@@ -164,9 +164,17 @@ def test_a_crawl_that_one_machine_can_do_is_opened_on_one(both: Machines) -> Non
 
 @needs_server
 def test_a_crawl_with_more_pages_than_one_machine_begins_is_opened_on_both(both: Machines) -> None:
+    """Each page finds the browser of its machine, though both have one folder of pages."""
+    here, elsewhere = both.each
+    (elsewhere.root / "users").rmdir()
+    (elsewhere.root / "users").symlink_to(here.root / "users")
+    finds = '[ "$(cat "$CRAWL_OUTPUT_DIR/browser/folder")" = "$DATA_DIR" ] || exit 1\n' + PAGE
+    for one in both.each:
+        browser = 'echo "$DATA_DIR" > folder\n' + BROWSER
+        one.plugin("browser", {"on_Crawl__10_browser.daemon.bg.sh": browser, "on_Snapshot__10_finds.sh": finds})
     both.watch()
-    both.here.add(*urls("large", hosts=60, pages=2))
-    both.here.wait_sealed()
+    here.add(*urls("large", hosts=60, pages=2), PLUGINS=["browser"])
+    here.wait_sealed()
     both.leave()
     assert all(any("ends" in line for line in one.ledger) for one in both.each)
     assert len(both.noted("ends")) == len(set(both.noted("ends"))) == 120

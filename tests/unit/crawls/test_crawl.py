@@ -54,8 +54,9 @@ def test_one_run_per_machine_with_the_crawls_folder() -> None:
     run = CrawlRun.of(one.pk, Machine.current().pk)
     assert CrawlRun.of(one.pk, Machine.current().pk) == run
     assert (run.path, run.created_by) == (one.path, one.created_by)
-    other = CrawlRun.of(one.pk, Machine.objects.create().pk)
-    assert other != run
+    assert one.local_path == one.path
+    elsewhere = Machine.objects.create()
+    assert CrawlRun.of(one.pk, elsewhere.pk).path == one.path / ".machines" / str(elsewhere.pk)
     with pytest.raises(IntegrityError):
         CrawlRun.objects.create(crawl=one, machine=Machine.current(), created_by=one.created_by)
 

@@ -196,7 +196,7 @@ def load(snapshot_id: UUID, owner: UUID) -> Loaded | None:
 
 def call_of(snapshot: Snapshot) -> Call:
     """What all hooks of a Snapshot have in common."""
-    crawl_dir = str(snapshot.crawl.path)
+    crawl_dir = str(snapshot.crawl.local_path)
     ids = {"snapshot_id": str(snapshot.pk), "crawl_id": str(snapshot.crawl_id), "url": snapshot.url}
     return Call(
         object_dir=snapshot.path,

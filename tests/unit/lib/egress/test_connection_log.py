@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from archivebox.lib import jsonl
-from archivebox.lib.egress.connection_log import CONNECTIONS, ConnectionLog
+from archivebox.lib.egress.connection_log import CONNECTIONS, ConnectionLog, Totals, sum_totals
 from archivebox.lib.egress.proxy_requests import Endpoint
 from archivebox.lib.egress.refusals import NotConnected, NotConnectedReason
+from archivebox.storage.layout import MACHINES, egress_dir, egress_dirs
 from tests.integration.engine.disks import small_disk
 
 PLACE = Endpoint("example.org", 80)
@@ -43,3 +44,13 @@ def test_what_a_full_disk_tears_costs_no_line_that_comes_after_it(tmp_path: Path
         last = record.connected(PLACE, "192.0.2.1")
         assert [line["connection"] for line in jsonl.read(disk.path / "egress" / CONNECTIONS)][-1] == last
         record.close()
+
+
+def test_the_totals_of_a_crawl_are_those_of_all_its_machines(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / MACHINES / "attic"):
+        record = ConnectionLog(egress_dir(folder))
+        record.connected(PLACE, "192.0.2.1")
+        record.totals.received += 20
+        record.close()
+    assert sum_totals(egress_dirs(tmp_path)) == Totals(connections=2, received=40)
+    assert sum_totals(egress_dirs(tmp_path / "of none")) == Totals()
