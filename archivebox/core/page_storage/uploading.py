@@ -9,7 +9,7 @@ from typing import BinaryIO, cast
 from uuid import UUID
 
 from archivebox.base_models.rows import new_id
-from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.transactions import lock_names, write_transaction
 from archivebox.base_models.work import lease_clock
 from archivebox.config.page_storage import object_store
 from archivebox.core.page_storage.copies import CopyNote, read_note, write_note
@@ -235,8 +235,12 @@ def _body_row(owner: str, body: BodyFile) -> StoredObject:
 
 
 def _collection_row() -> StoredObject:
-    row = StoredObject.objects.filter(key__startswith=COLLECTION).first()
-    return row or StoredObject.objects.create(key=f"{COLLECTION}{new_id()}", machine=Machine.current().pk)
+    """One for the collection, whichever machine is the first."""
+    rows = StoredObject.objects.filter(key__startswith=COLLECTION)
+    if (row := rows.first()) is not None:
+        return row
+    lock_names([COLLECTION])
+    return rows.first() or StoredObject.objects.create(key=f"{COLLECTION}{new_id()}", machine=Machine.current().pk)
 
 
 def _bodies_in(folder: Path) -> Iterator[BodyFile]:

@@ -6,10 +6,14 @@ import os
 import shutil
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
+from threading import Barrier
+from uuid import UUID
 
 import pytest
+from django.db import connections
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
@@ -60,6 +64,24 @@ def collect() -> StoreGarbage:
         collect_unused(report)
     collect_uploads(report)
     return report
+
+
+@pytest.mark.database
+@pytest.mark.usefixtures("store")
+def test_machines_that_store_their_first_pages_at_once_mark_the_store_once() -> None:
+    pages = [sealed(f"https://example.com/{number}") for number in range(4)]
+    barrier = Barrier(len(pages))
+
+    def begin(page: Snapshot) -> UUID:
+        contents = read_contents(page.path)
+        barrier.wait()
+        try:
+            return begin_upload(page.pk, contents).collection.pk
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(pages)) as pool:
+        assert len(set(pool.map(begin, pages))) == 1
 
 
 def test_a_page_that_is_not_here_is_fetched(store: Path) -> None:
