@@ -89,7 +89,7 @@ chaos: env  ## kill things at random for CHAOS_SECONDS and see that nothing is l
 chaos-pages: env  ## kill what takes part in opening a page, 20 times in each of 36 cells (an hour; needs Chromium)
 	.venv/bin/python -m tests.chaos.pages
 
-fleet: env  ## three machines, of which one dies and one is cut off, archive 300 pages (root, Chromium, half an hour)
+fleet: env  ## three machines with a store archive 300 pages, while each of these fails (root, Chromium, half an hour)
 	.venv/bin/python -m tests.fleet.run
 
 fuzz: env  ## ask the API what its description allows, 200 times for each operation

@@ -1,4 +1,6 @@
-"""Owns a fleet: three machines, a database server and the local web, in namespaces that reach nothing else."""
+"""Owns a fleet: three machines, a database server, the local web, and an object store or a folder of pages that all
+have; in namespaces that reach nothing else.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +17,7 @@ import pytest
 from tests.fleet.ledger import SILENT, WATCH_SEALS, FleetLedger, FleetRows
 from tests.fleet.machine import FleetMachine, SharedByFleet
 from tests.fleet.network import FleetNetwork
+from tests.fleet.store import FleetStore, fleet_store
 from tests.integration.engine.driver import Collection, wait_for
 from tests.namespaces import Namespace
 from tests.suite.postgres import Cluster, cluster
@@ -45,8 +48,8 @@ class Fleet:
     network: FleetNetwork
     server: Cluster
     rows: FleetRows
-    users: Path
-    """The folder of pages, which all machines have as `users/`."""
+    store: FleetStore | None
+    """None: all machines have one folder of pages."""
 
     def __post_init__(self) -> None:
         self.folders = {name: machine.folder for name, machine in self.machines.items()}
@@ -76,6 +79,22 @@ class Fleet:
             ]
             ledger.note(f"pages that open on {machine.name}", len(whole), ledger.pages)
 
+    def note_store(self, ledger: FleetLedger) -> None:
+        """Nothing is in the store but what pages need, each as it was stored. No worker may be at work."""
+        machine = next(iter(self.machines.values()))
+        found = json.loads(machine.ask("tests.fleet.store_check", STORAGE_GRACE="0"))
+        ledger.note("objects without a row", found["without_row"], 0)
+        ledger.figures["objects deleted that nothing needed"] = found["deleted"]
+        ledger.note("objects left, one for each row", found["left"], found["rows"])
+        ledger.note("of these needed", found["needed"], found["rows"])
+        ledger.note(
+            "of these with the digest of their row, but for the collection's mark", found["same"], found["files"]
+        )
+        ledger.note("pages with an object", found["pages"], ledger.pages)
+        ledger.note("unfinished uploads", found["uploads"], 0)
+        ledger.figures["shared bodies in the store"] = found["bodies"]
+        ledger.figures["bytes in the store"] = f"{found['bytes']:,}"
+
     def stop(self, ledger: FleetLedger) -> None:
         """Have all workers end by themselves, and see that nothing else is left."""
         for machine in self.machines.values():
@@ -89,7 +108,9 @@ class Fleet:
 
 
 @contextlib.contextmanager
-def fleet(base: Path, plugins: Mapping[str, Mapping[str, str]], **settings: str) -> Iterator[Fleet]:
+def fleet(
+    base: Path, plugins: Mapping[str, Mapping[str, str]], *, has_store: bool = False, **settings: str
+) -> Iterator[Fleet]:
     """``plugins``: hooks of plugins that all machines get, by file name."""
     with contextlib.ExitStack() as ends:
         network = FleetNetwork()
@@ -106,15 +127,23 @@ def fleet(base: Path, plugins: Mapping[str, Mapping[str, str]], **settings: str)
         inside = first.env["DATABASE_URL"]
         path = urlsplit(inside).path
         url = urlunsplit(urlsplit(server.url)._replace(netloc=f"archivebox@{address}", path=path, query=""))
-        users = base / "users"
-        users.mkdir()
+        store = ends.enter_context(fleet_store(network)) if has_store else None
+        shared = SharedByFleet({"DATABASE_URL": url, **(store.settings if store else {})}, shared_pages(base, store))
         machines = {}
         for number, (name, one) in enumerate(made.items(), 21):
-            machines[name] = FleetMachine(name, number, network, one, SharedByFleet(url, users))
+            machines[name] = FleetMachine(name, number, network, one, shared)
             ends.callback(machines[name].kill)
         rows = FleetRows(inside)
         rows.ask(WATCH_SEALS)
-        yield Fleet(first, machines, network, server, rows, users)
+        yield Fleet(first, machines, network, server, rows, store)
+
+
+def shared_pages(base: Path, store: FleetStore | None) -> Path | None:
+    """The folder that all machines have as `users/`; None where there is an object store."""
+    if store is not None:
+        return None
+    (base / "users").mkdir()
+    return base / "users"
 
 
 def collections(

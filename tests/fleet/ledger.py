@@ -64,6 +64,9 @@ class FleetRows:
     def sealed(self) -> int:
         return self.count("core_snapshot WHERE status = 'sealed'")
 
+    def waiting_for_store(self) -> int:
+        return self.count("core_snapshot WHERE reason = 'store_unavailable'")
+
     def held_on(self, machine: UUID) -> int:
         """Pages leased by workers of a machine."""
         join = "core_snapshot page JOIN machine_process worker ON worker.id = page.owner"

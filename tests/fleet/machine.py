@@ -1,4 +1,4 @@
-"""Owns a machine of a fleet: its namespaces, a data folder that joins by the database, and its worker."""
+"""Owns a machine of a fleet: its namespaces, a data folder that joins by URLs, and its worker."""
 
 from __future__ import annotations
 
@@ -16,40 +16,44 @@ from tests.namespaces import Namespace
 class SharedByFleet(NamedTuple):
     """What all machines have in common."""
 
-    database: str
-    """The URL of the database, as machines reach it."""
-    users: Path
+    settings: Mapping[str, str]
+    """The URLs of the database and of the object store, as machines reach them, and the credentials."""
+    users: Path | None
+    """The folder of pages, where there is no object store."""
 
 
 class FleetMachine:
-    """``folder`` is its data folder; all machines have the folder of pages in common."""
+    """``folder`` is its data folder."""
 
     def __init__(self, name: str, number: int, network: FleetNetwork, made: Collection, shared: SharedByFleet) -> None:
         self.name = name
-        self._database = shared.database
+        self._settings = shared.settings
         self.folder = made.root
         self._made = made
         self._namespace = Namespace(net=True)
         network.connect(self._namespace, name, number)
         names = made.base / "hosts"
         names.write_text(network.names())
-        (made.root / "users").mkdir(exist_ok=True)
-        for source, target in ((shared.users, made.root / "users"), (names, Path("/etc/hosts"))):
-            self._namespace.run("mount", "--bind", source, target)
+        self._namespace.run("mount", "--bind", names, Path("/etc/hosts"))
+        self.users = shared.users or made.root / "users"
+        """Its folder of pages, as others read it."""
+        if shared.users is not None:
+            (made.root / "users").mkdir(exist_ok=True)
+            self._namespace.run("mount", "--bind", shared.users, made.root / "users")
 
     @property
     def env(self) -> Mapping[str, str]:
-        return {**self._made.env, "DATABASE_URL": self._database, "PRIVATE_NETWORK_ALLOWLIST": NETWORK}
+        return {**self._made.env, **self._settings, "PRIVATE_NETWORK_ALLOWLIST": NETWORK}
 
     def work(self) -> None:
         """Start its worker, as people do."""
         command = [sys.executable, "-m", "archivebox", "worker"]
         self._namespace.start(command, self.env, cwd=REPOSITORY, log=self._made.base / "worker.log")
 
-    def ask(self, module: str) -> str:
+    def ask(self, module: str, **settings: str) -> str:
         """What a module prints that runs there."""
-        command = self._namespace.command(sys.executable, "-m", module)
-        done = subprocess.run(command, env=self.env, cwd=REPOSITORY, check=False, capture_output=True, text=True)
+        command, env = self._namespace.command(sys.executable, "-m", module), {**self.env, **settings}
+        done = subprocess.run(command, env=env, cwd=REPOSITORY, check=False, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

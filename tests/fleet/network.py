@@ -29,8 +29,12 @@ class FleetNetwork:
         for number, _ in enumerate(HOSTS, 11):
             self._ip("address", "add", f"{PREFIX}{number}/24", "dev", "bridge")
 
+    def inside(self, *argv: str | Path) -> list[str]:
+        """The command line that runs another where the bridge is, and one end of each cable."""
+        return self._hub.in_network(*argv)
+
     def _ip(self, *words: str) -> None:
-        subprocess.run(self._hub.in_network("ip", *words), check=True)
+        subprocess.run(self.inside("ip", *words), check=True)
 
     def connect(self, machine: Namespace, name: str, number: int) -> str:
         """Lead a cable to a machine; returns the address that it has."""

@@ -1,7 +1,9 @@
-"""``make fleet``: 300 pages with four outputs on three machines, of which one dies and one is cut off for two minutes.
+"""``make fleet``: 300 pages with four outputs on three machines that have a database and an object store in common.
 
-``python -m tests.fleet.run [PAGES]``. Needs root, PostgreSQL, Chromium, and half an hour; prints the ledger as a table.
-The lease is that of a real fleet, so that the machine that is cut off loses its pages after half a minute.
+One machine dies, one is cut off for two minutes, the database restarts, the store is away for a minute and slow for
+another. ``python -m tests.fleet.run [PAGES]``. Needs root, PostgreSQL, Swift, Chromium, and half an hour; prints the
+ledger as a table. The lease is that of a real fleet, so that the machine that is cut off loses its pages after half a
+minute.
 """
 
 from __future__ import annotations
@@ -22,10 +24,12 @@ from tests.suite.postgres import end_on_signals
 PAGES = 300
 CUT_OFF = 120.0
 """Seconds."""
+STORE_FAILS = 60.0
+"""Seconds for which it is away, and then slow."""
 PATIENCE = 3600.0
 OUTPUTS = ("title", "dom", "screenshot", "warc")
 PLUGINS = ("chrome", *OUTPUTS, "hashes")
-PATHS = ("article", "colour", "unicode", "tree/")
+PATHS = ("article", "colour", "unicode", "tree/", "video")
 
 
 def main(pages: int = PAGES) -> int:
@@ -35,7 +39,10 @@ def main(pages: int = PAGES) -> int:
     end_on_signals()
     began = time.monotonic()
     settings = {"LIB_DIR": os.environ["ARCHIVEBOX_TESTS_LIB"], "CHROME_SANDBOX": "false"}
-    with tempfile.TemporaryDirectory(prefix="fleet-") as base, fleet(Path(base), {}, **settings) as made:
+    with (
+        tempfile.TemporaryDirectory(prefix="fleet-") as base,
+        fleet(Path(base), {}, has_store=True, **settings) as made,
+    ):
         try:
             ledger = run(made, pages)
         except AssertionError:
@@ -47,30 +54,56 @@ def main(pages: int = PAGES) -> int:
 
 
 def run(made: Fleet, pages: int) -> FleetLedger:
-    """Each failure comes once a part of the pages is done; store failures (STORAGE_URL) would have their parts, too."""
+    """Each failure comes once a part of the pages is done."""
     ledger = FleetLedger(pages)
     urls = [page_url(number) for number in range(pages)]
     made.made.actor.ask("add", urls=urls, config={"PLUGINS": list(PLUGINS)}, max_depth=0)
     made.made.forget_rows()
     for machine in made.machines.values():
         machine.work()
-    wait_for_share(made, pages, 0.15)
-    ledger.figures["pages that the killed machine held"] = made.rows.held_on(KEYS["third"])
-    made.machines.pop("third").kill()
-    wait_for_share(made, pages, 0.3)
-    ledger.figures["pages that the machine held when it was cut off"] = made.rows.held_on(KEYS["second"])
-    made.network.cut("second")
-    time.sleep(CUT_OFF)
-    made.network.mend("second")
-    wait_for_share(made, pages, 0.6)
+    kill_machine(made, ledger)
+    break_store(made, ledger)
+    wait_for_share(made, pages, 0.45)
     made.restart_database()
+    cut_machine_off(made, ledger)
     wait_for_share(made, pages, 1.0)
     made.give_up("third")
     made.note_opened(ledger)
     made.stop(ledger)
     made.rows.note_pages(ledger)
     made.rows.note_processes(ledger, KEYS)
+    made.note_store(ledger)
     return ledger
+
+
+def kill_machine(made: Fleet, ledger: FleetLedger) -> None:
+    wait_for_share(made, ledger.pages, 0.1)
+    ledger.figures["pages that the killed machine held"] = made.rows.held_on(KEYS["third"])
+    made.machines.pop("third").kill()
+
+
+def break_store(made: Fleet, ledger: FleetLedger) -> None:
+    """It is away, and later slow; pages are captured meanwhile, and wait for it."""
+    assert made.store is not None
+    wait_for_share(made, ledger.pages, 0.15)
+    made.store.stop()
+    time.sleep(STORE_FAILS)
+    ledger.figures["pages that waited when the store came back"] = made.rows.waiting_for_store()
+    made.store.start()
+    wait_for_share(made, ledger.pages, 0.3)
+    sealed = made.rows.sealed()
+    with made.store.slow():
+        time.sleep(STORE_FAILS)
+    ledger.figures["pages sealed while the store was slow"] = made.rows.sealed() - sealed
+
+
+def cut_machine_off(made: Fleet, ledger: FleetLedger) -> None:
+    wait_for_share(made, ledger.pages, 0.55)
+    ledger.figures["pages that the machine held when it was cut off"] = made.rows.held_on(KEYS["second"])
+    made.network.cut("second")
+    time.sleep(CUT_OFF)
+    made.network.mend("second")
+    ledger.figures["pages sealed when it was back"] = made.rows.sealed()
 
 
 def page_url(number: int) -> str:

@@ -1,11 +1,16 @@
-"""Runs a throw-away server that speaks S3 (OpenStack Swift) for as long as a block lasts."""
+"""Runs a throw-away server that speaks S3 (OpenStack Swift) for as long as a block lasts.
+
+``python -m tests.suite.swift ENDPOINT BUCKET`` makes a bucket, with the credentials of the environment.
+"""
 
 import contextlib
+import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
@@ -21,18 +26,23 @@ USER, SECRET_KEY = "tester", "testing"
 
 
 class SwiftServer:
-    """A server on loopback, whose objects are in a folder. (This needs a file system with xattrs.)"""
+    """A server, whose objects are in a folder. (This needs a file system with xattrs.)
 
-    def __init__(self, folder: Path) -> None:
+    ``entered``: the beginning of a command line that runs the rest in a network namespace, where it has ``address``.
+    """
+
+    def __init__(self, folder: Path, entered: Sequence[str] = (), address: str = "127.0.0.1") -> None:
         self._folder, self.port = folder, 0
+        self.entered, self._address = entered, address
         self._server: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start it, with what it had before and where it was before, and wait until it answers."""
-        command: list[str | Path | int] = [PYTHON, "-I", SERVER, self._folder, self.port, USER, SECRET_KEY, PAGE]
+        listens = f"{self._address}:{self.port}"
+        command: list[str | Path | int] = [PYTHON, "-I", SERVER, self._folder, listens, USER, SECRET_KEY, PAGE]
         with (self._folder / "log").open("ab") as log:
             self._server = subprocess.Popen(
-                [*_ended_with_us(), *map(str, command)],
+                [*self.entered, *_ended_with_us(), *map(str, command)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -73,7 +83,7 @@ class SwiftServer:
 
     @property
     def endpoint(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"http://{self._address}:{self.port}"
 
     def url(self, bucket: str, prefix: str = "") -> str:
         """What ``STORAGE_URL`` may be. The bucket has to be made first."""
@@ -81,10 +91,10 @@ class SwiftServer:
 
 
 @contextlib.contextmanager
-def swift_server() -> Iterator[SwiftServer]:
+def swift_server(entered: Sequence[str] = (), address: str = "127.0.0.1") -> Iterator[SwiftServer]:
     """Yields one that is at work, in a temporary folder, and ends it."""
     folder = Path(tempfile.mkdtemp(prefix="archivebox-swift-"))
-    server = SwiftServer(folder)
+    server = SwiftServer(folder, entered, address)
     try:
         server.start()
         yield server
@@ -94,11 +104,24 @@ def swift_server() -> Iterator[SwiftServer]:
 
 
 def make_bucket(server: SwiftServer, name: str) -> None:
+    """Where the server is in a namespace, only a process in there reaches it."""
+    if not server.entered:
+        create_bucket(server.endpoint, name)
+        return
+    command = [*server.entered, sys.executable, "-m", "tests.suite.swift", server.endpoint, name]
+    subprocess.run(command, check=True, env={**os.environ, **server.environment}, cwd=Path(__file__).parents[2])
+
+
+def create_bucket(endpoint: str, name: str) -> None:
     """With the credentials of the environment."""
-    client = boto3.session.Session().client("s3", endpoint_url=server.endpoint, region_name="us-east-1")
+    client = boto3.session.Session().client("s3", endpoint_url=endpoint, region_name="us-east-1")
     client.create_bucket(Bucket=name)
 
 
 def _ended_with_us() -> list[str]:
     """The server ends with whoever started it, however that ends."""
     return ["setpriv", "--pdeathsig=TERM"] if shutil.which("setpriv") else []
+
+
+if __name__ == "__main__":
+    create_bucket(*sys.argv[1:])

@@ -1,7 +1,8 @@
 """Runs OpenStack Swift in one process until its standard input ends: accounts, containers, objects, and S3 before them.
 
-Run by the interpreter for which the system's packages installed Swift, with the arguments FOLDER, PORT, USER, SECRET
-and PAGE. It prints its port when it answers there on 127.0.0.1, and removes FOLDER when nobody holds its input.
+Run by the interpreter for which the system's packages installed Swift, with the arguments FOLDER,
+ADDRESS:PORT, USER, SECRET and PAGE. It prints its port when it answers there, and removes FOLDER when nobody holds its
+input.
 """
 
 import os
@@ -117,12 +118,13 @@ def remove_and_exit(folder: Path) -> NoReturn:
     os._exit(0)
 
 
-def main(place: str, port: str, user: str, secret: str, page: str) -> None:
+def main(place: str, listens: str, user: str, secret: str, page: str) -> None:
     folder = Path(place)
     (folder / "devices" / DEVICE).mkdir(parents=True, exist_ok=True)
     (folder / "swift.conf").write_text("[swift-hash]\nswift_hash_path_suffix = tests\n")
     utils.set_swift_dir(str(folder))
-    proxy = eventlet.listen(("127.0.0.1", int(port)), backlog=BACKLOG)
+    address, _, port = listens.rpartition(":")
+    proxy = eventlet.listen((address, int(port)), backlog=BACKLOG)
     sockets = {kind: eventlet.listen(("127.0.0.1", 0), backlog=BACKLOG) for kind in KINDS}
     write_rings(folder, {kind: sock.getsockname()[1] for kind, sock in sockets.items()})
     for kind, sock in sockets.items():

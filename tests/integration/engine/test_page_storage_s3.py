@@ -111,19 +111,3 @@ def test_a_worker_killed_while_it_uploads_seals_its_page_once(fleet: Fleet) -> N
     rows = {str(row["key"]) for row in fleet.here.rows("StoredObject", "key")}
     assert key in rows
     fleet.type(fleet.here, "storage", "verify", "--digests")
-
-
-def test_a_page_of_a_dead_machine_is_captured_whole_by_another(fleet: Fleet) -> None:
-    fleet.plugin("first", "echo one > words.txt\n")
-    fleet.plugin("second", '[ ! -e "$DATA_DIR/waits" ] || sleep 600\n')
-    (fleet.here.root / "waits").touch()
-    fleet.here.add(URL)
-    fleet.here.watch()
-    fleet.here.wait("the first hook's end", lambda: fleet.here.results(status="succeeded"))
-    fleet.here.wait("the second hook", lambda: fleet.here.hooks("second", status="running"))
-    page = str(fleet.here.row("Snapshot", "pk")["pk"])
-    fleet.here.kill()
-    fleet.elsewhere.watch()
-    fleet.here.wait("the seal", lambda: fleet.here.rows("Snapshot", "pk", status="sealed"))
-    assert (fleet.folder_of(fleet.elsewhere, page) / "first" / "words.txt").read_text() == "one\n"
-    assert len(fleet.stored()) == 1
