@@ -67,7 +67,7 @@ def test_a_list_of_what_is_rare_looks_through_a_part_and_goes_on(
     statuses = ("queued", "failed", "succeeded", "failed", "skipped", "succeeded", "succeeded")
     for snapshot, status in zip(factories.crawl(*URLS).snapshot_set.order_by("pk"), statuses, strict=True):
         ArchiveResult.objects.create(snapshot=snapshot, plugin="title", status=status)
-    monkeypatch.setattr(paging.page_within, "__defaults__", (3,))
+    monkeypatch.setattr(paging, "LOOKED_AT", 3)
     found, cursor = [], ""
     while cursor is not None:
         page = editor.get(f"/api/v1/results?status=failed{cursor}")

@@ -71,8 +71,8 @@ def test_the_url_is_that_of_the_file_where_none_is_sent(caller: Make) -> None:
 @pytest.mark.parametrize(
     ("content", "url", "said"),
     [
-        (b"<title>x</title>", None, "does not say of which page"),
-        (b"<title>x</title>", "file:///etc/passwd", "does not say of which page"),
+        (b"<title>x</title>", None, "does not have the URL of its page"),
+        (b"<title>x</title>", "file:///etc/passwd", "does not have the URL of its page"),
         (b"", URL, "empty"),
         (b"<!--\n Page saved with SingleFile \n saved date: Mon May 06 2199 09:08:09 GMT+0200 (x)\n-->", URL, "date"),
     ],

@@ -106,7 +106,7 @@ def test_a_choice_that_no_index_finds_looks_through_a_bounded_part_and_goes_on(
     plugins = ["rare", "", "rare", "", "", ""]
     rows = [ended(process_type="hook", plugin=name, hook_name="on_Snapshot__1_rare.py") for name in plugins]
     rare = [row.pk for row in rows if row.plugin]
-    monkeypatch.setattr(paging.page_within, "__defaults__", (3,))
+    monkeypatch.setattr(paging, "LOOKED_AT", 3)
     first = client.get("/processes/?plugin=rare")
     assert [row.pk for row in first.context["page"].rows] == rare[1:]
     older = first.context["page"].older
