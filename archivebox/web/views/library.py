@@ -163,7 +163,9 @@ def _facets(request: HttpRequest, selection: Selection | None) -> list[tuple[str
     if not request.GET.get("q", "").strip():
         scope = viewer_scope(request.user)
         name = f"facets-{'all' if scope.is_whole else scope.account}"
-        known: list[Facet] = cache.get_or_set(name, lambda: facets(selection), FACETS_KEPT)  # type: ignore[assignment]  # facets() has any
+        known: list[Facet] = cache.get(name) or facets(selection)
+        if known:  # else the first page of a library would be hidden for a while
+            cache.add(name, known, FACETS_KEPT)
     else:
         known = facets(selection)
     return [(facet.title, list(_links(facet, request.GET))) for facet in known]
