@@ -56,7 +56,7 @@ def test_mhtml_that_is_damaged_is_refused_or_named(tmp_path: Path) -> None:
     path.write_bytes(mhtml())
     assert read(open_mhtml(path))[1][0].reason == "No part of it can be read."
     path.write_bytes(mhtml("Content-Type: text/html\n\n<p>x", header="Subject: none"))
-    assert "does not say" in read(open_mhtml(path))[1][0].reason
+    assert "does not have the URL" in read(open_mhtml(path))[1][0].reason
     path.write_bytes(mhtml("Content-Type: text/html\nContent-Transfer-Encoding: base64\n\n!!! no =base64\n<p>x"))
     assert len(read(open_mhtml(path))[0]) == 1
 
