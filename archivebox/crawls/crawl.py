@@ -101,8 +101,8 @@ class Crawl(StoppableItem, VisibleRow):
     @property
     def local_path(self) -> Path:
         """Where its hooks work on this machine."""
-        places = _place_of_run(self.pk, Machine.current().pk)
-        return DATA_FOLDER.root / places[0][0] if places else self.path
+        runs = _run_of(self.pk, Machine.current().pk)
+        return runs[0].path if runs else self.path
 
     @property
     def process_set(self) -> ProcessQuerySet:
@@ -275,11 +275,6 @@ def _user_and_folder(crawl: UUID) -> Rows:
 @PreparedQuery
 def _any_run(crawl: UUID) -> Rows:
     return Crawl(pk=crawl).crawlrun_set.values_list("pk")[:1]
-
-
-@PreparedQuery
-def _place_of_run(crawl: UUID, machine: UUID) -> Rows:
-    return CrawlRun.objects.filter(crawl_id=crawl, machine_id=machine).values_list("output_dir")
 
 
 @PreparedQuery

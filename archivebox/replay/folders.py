@@ -46,10 +46,6 @@ class PageFiles:
         """
         return open_beneath(self.path, names) if self.stored is None else _open_stored(self.stored, names)
 
-    def open_local(self, names: Sequence[str]) -> OpenFile:
-        """As ``open``; a file that is not on this machine is fetched, and it alone. OSError."""
-        return self.open(names).local()
-
     def read_start(self, names: Sequence[str], most: int) -> tuple[bytes, int]:
         """The first bytes of a file, and the size of all of it. Blocks. NotThereError, ObjectStoreError."""
         opened = self.open(names)
@@ -81,7 +77,7 @@ def open_page_file(snapshot: Snapshot, names: Sequence[str]) -> OpenFile:
 
     NotThereError, ObjectStoreError, OSError.
     """
-    return files_of(snapshot).open_local(names)
+    return files_of(snapshot).open(names).local()
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from archivebox.hooks import (
     resolve_settings,
 )
 from archivebox.machine.binary import Binary
-from archivebox.machine.process import Process
+from archivebox.machine.process import Process, ProcessQuerySet
 from archivebox.storage.layout import HOOK_RUNS
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.hooks.capped_log import cut_all
@@ -87,7 +87,9 @@ class CrawlRunExecutor(LeasedItem):
         rows = {(row.plugin, row.hook_name): row for row in ended if not _asked_for_programs(row)}
         for item in self.steps.schedule.planned:
             row = rows.get((item.hook.plugin, item.hook.file_name))
-            if row is not None and not item.runs_until_stopped and any(_is_past(item, row, other) for other in adopted):
+            if row is None or item.runs_until_stopped:
+                continue
+            if any(_ran_with(item, row, other) for other in adopted):
                 item.status = "succeeded"
 
     def advance(self) -> None:
@@ -241,8 +243,8 @@ class CrawlRules(HookRules):
             executor.write_ready(ready=True)
 
 
-def _is_past(item: Planned, row: Process, running: Planned) -> bool:
-    """Whether a hook has ended in the same turn as one that still runs: before that began, or after."""
+def _ran_with(item: Planned, row: Process, running: Planned) -> bool:
+    """Whether an ended hook ran in the same run of the crawl as one that still runs: before that began, or after."""
     began = running.run.row.started_at if running.run is not None else None
     is_later = began is not None and row.started_at is not None and row.started_at >= began
     return item.hook.sort_key < running.hook.sort_key or is_later
@@ -279,11 +281,15 @@ class LoadedCrawlRun:
         """The last run of each hook that has ended by itself, where others may go on."""
 
 
+def _hooks_of(crawl: Crawl, machine: UUID) -> ProcessQuerySet:
+    """Of the crawl itself, not of its pages and programs."""
+    hooks = crawl.process_set.of_type(Process.TypeChoices.HOOK)
+    return hooks.filter(machine_id=machine, snapshot_id=None, binary_id=None)
+
+
 def _ended_hooks(crawl: Crawl, machine: UUID) -> list[Process]:
-    own = crawl.process_set.of_type(Process.TypeChoices.HOOK).filter(
-        machine_id=machine, snapshot_id=None, binary_id=None
-    )
-    ended = own.filter(status=Process.StatusChoices.EXITED, end_reason=EndReason.EXITED).order_by("id")
+    exited = _hooks_of(crawl, machine).filter(status=Process.StatusChoices.EXITED)
+    ended = exited.filter(end_reason=EndReason.EXITED).order_by("id")
     return list({(row.plugin, row.hook_name): row for row in ended}.values())
 
 
@@ -382,5 +388,4 @@ def _leased(run: UUID, owner: UUID) -> models.QuerySet[CrawlRun]:
 @PreparedQuery
 def _running_hooks(crawl: UUID, machine: UUID) -> models.QuerySet[Process]:
     """The latest first: where there are two of one hook, the end of the other was not committed."""
-    hooks = Crawl(pk=crawl).process_set.running().of_type(Process.TypeChoices.HOOK)
-    return hooks.filter(machine_id=machine, snapshot_id=None, binary_id=None).order_by("-id")
+    return _hooks_of(Crawl(pk=crawl), machine).running().order_by("-id")

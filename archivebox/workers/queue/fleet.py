@@ -100,8 +100,8 @@ def seal_runs_without_worker() -> int:
     return _seal(unheld.filter(machine__in=_silent_for(RUN_LOST)), Reason.WORKER_LOST) + _seal(drained, None)
 
 
-def _silent_for(time: timedelta) -> models.QuerySet[Machine]:
-    return Machine.objects.filter(seen_at__lt=lease_clock() - time).exclude(pk=Machine.current().pk)
+def _silent_for(period: timedelta) -> models.QuerySet[Machine]:
+    return Machine.objects.filter(seen_at__lt=lease_clock() - period).exclude(pk=Machine.current().pk)
 
 
 def _seal(runs: models.QuerySet[CrawlRun], reason: Reason | None) -> int:
