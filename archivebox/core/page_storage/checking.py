@@ -6,19 +6,16 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from django.db import connection
-from django.db.models import Q
 from django.db.models.functions import Collate
 
 from archivebox.config.page_storage import object_store
 from archivebox.core.page_storage.stored_object import StoredObject
-from archivebox.core.page_storage.uploading import COLLECTION
+from archivebox.core.page_storage.uploading import BODIES, COLLECTION, PAGES
 from archivebox.lib.object_store import ListedObject, ObjectMissingError, ObjectStore
 
 BATCH = 1000
 """Rows that are read at a time; a store lists as many objects in one answer."""
-PREFIXES = ("pages/", "shared/")
 NO_ROW = "has no row: `archivebox storage gc` deletes it when it is older than STORAGE_GRACE"
-_IN_USE = Q(stored_at__isnull=False, unused_at__isnull=True, is_deleted=False)
 _BYTE_ORDER = {"postgresql": "C", "sqlite": "BINARY"}
 """The collation that sorts keys as a store lists them."""
 
@@ -52,7 +49,7 @@ def rows_and_objects(store: ObjectStore) -> Iterator[tuple[StoredObject | None, 
     order = Collate("key", _BYTE_ORDER[connection.vendor])
     rows = StoredObject.objects.exclude(key__startswith=COLLECTION).order_by(order).iterator(BATCH)
     row = next(rows, None)
-    for listed in chain.from_iterable(map(store.list, PREFIXES)):
+    for listed in chain.from_iterable(map(store.list, (PAGES, BODIES))):
         while row is not None and row.key.encode() < listed.key.encode():
             yield row, None
             row = next(rows, None)
@@ -78,7 +75,7 @@ def _check(row: StoredObject, listed: ListedObject | None, verdict: StoreVerdict
     if not problem:
         verdict.same += 1
         verdict.bytes += row.size
-    elif StoredObject.objects.filter(_IN_USE, pk=row.pk).exists():
+    elif (now := StoredObject.objects.filter(pk=row.pk).first()) is not None and _is_in_use(now):
         verdict.problems.append(f"{row.key} ({_whose(row)}): {problem}")
 
 

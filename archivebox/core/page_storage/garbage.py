@@ -12,7 +12,7 @@ from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.work import lease_clock
 from archivebox.config.page_storage import object_store, storage_settings
 from archivebox.core.page_storage.stored_object import StoredObject
-from archivebox.core.page_storage.uploading import COLLECTION
+from archivebox.core.page_storage.uploading import BODIES, COLLECTION, PAGES
 from archivebox.core.snapshot import Snapshot
 from archivebox.lib.batches import batches
 from archivebox.lib.object_store import ObjectStore, StoreRefusedError
@@ -72,7 +72,7 @@ def collect_unknown(report: StoreGarbage) -> None:
     """
     store, before = object_store(), timezone.now() - storage_settings().grace
     _check_is_ours(store)
-    for prefix in ("pages/", "shared/"):
+    for prefix in (PAGES, BODIES):
         for listed in batches(store.list(prefix), BATCH):
             old = {one.key: one.size for one in listed if one.modified < before}
             unknown = _without_row(list(old))
@@ -90,7 +90,7 @@ def collect_unknown(report: StoreGarbage) -> None:
 def _check_is_ours(store: ObjectStore) -> None:
     listed = {one.key for one in store.list(COLLECTION)}
     ours = set(StoredObject.objects.filter(key__startswith=COLLECTION).values_list("key", flat=True))
-    is_empty = not listed and next(iter(store.list("pages/")), None) is None
+    is_empty = not listed and next(iter(store.list(PAGES)), None) is None
     if not is_empty and (not listed or not listed <= ours):
         raise StoreRefusedError(
             "The store holds pages of another collection, or nothing says whose they are: nothing without a row was "

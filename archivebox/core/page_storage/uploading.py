@@ -23,6 +23,8 @@ from archivebox.storage.shared_bodies import WARC, is_linked_name, store_of
 COLLECTION_DATA = b"{}\n"
 COLLECTION = "collection/"
 """How the key of the one object begins that says whose store it is."""
+PAGES, BODIES = "pages/", "shared/"
+"""How the keys of pages and of shared bodies begin."""
 
 
 class BodyGoneError(Exception):
@@ -205,7 +207,7 @@ def _page_row(snapshot: UUID, contents: PageContents) -> StoredObject:
         snapshot=snapshot, machine=machine, unused_at__isnull=True, sha256=contents.sha256
     )
     row: StoredObject = resumable.exclude(upload="").order_by("-id").first() or StoredObject(
-        snapshot=snapshot, machine=machine, key=f"pages/{snapshot}/{new_id()}.zip"
+        snapshot=snapshot, machine=machine, key=f"{PAGES}{snapshot}/{new_id()}.zip"
     )
     row.size, row.sha256 = contents.size, contents.sha256
     row.save()
@@ -226,7 +228,7 @@ def _known_bodies(contents: PageContents) -> dict[str, UUID]:
 
 
 def _body_row(owner: str, body: BodyFile) -> StoredObject:
-    key = f"shared/of-{owner}/{body.sha256[:2]}/{body.sha256}/{new_id()}.warc.gz"
+    key = f"{BODIES}of-{owner}/{body.sha256[:2]}/{body.sha256}/{new_id()}.warc.gz"
     row = StoredObject(
         key=key, size=body.size, sha256=body.sha256, owner=owner, name=body.name, machine=Machine.current().pk
     )
