@@ -17,6 +17,8 @@ import selectors
 import time
 
 from browser import Browser
+from first_tab import FILE as FIRST_TAB
+from first_tab import offer_tab
 from memory import LOOK_AGAIN, MB, end_large_renderers
 from others import OF_BROWSER, remove_files, tell
 from relay import Relay
@@ -119,6 +121,8 @@ def serve(browser: Browser, stop: StopRequest, memory_max: int) -> int:
             selector.register(browser.parent, selectors.EVENT_READ, lambda _: end_with_parent(browser, selector))
         session = describe(browser, version) | ways_in(relay, screencast)
         tell(cdp_url=relay.url, pid=browser.pid)
+        if isinstance(browser, TakenBrowser):
+            offer_tab(browser.first_tab)
         write_atomically(SESSION, json.dumps(session, indent=2) + "\n", secret=True)
         ready()
         look_at = 0.0
@@ -143,7 +147,7 @@ def wait_until_wanted(stop: StopRequest) -> None:
 def main() -> None:
     stop = StopRequest()
     end_with_engine()
-    remove_files((SESSION, WANTED, *OF_BROWSER))
+    remove_files((SESSION, WANTED, FIRST_TAB, *OF_BROWSER))
     settings = Settings()
     if is_file_url(Hook.from_argv().url):
         ready()
@@ -160,7 +164,7 @@ def main() -> None:
         log("told to stop while Chromium was starting")
         code = 0
     finally:
-        remove_files((SESSION, WANTED, *OF_BROWSER))
+        remove_files((SESSION, WANTED, FIRST_TAB, *OF_BROWSER))
         browser.end()
     raise SystemExit(code)
 

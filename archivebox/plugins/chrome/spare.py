@@ -14,14 +14,22 @@ import socket
 
 from browser import Browser
 from browser_profile import is_fresh
+from first_tab import UNHELD
 from spare_browser import ANSWER_MAX, REFUSE, SOCKET, TAKE
 
 from archivebox.plugins.base import Settings, StopRequest, log
-from archivebox.plugins.base.cdp import CDPError
+from archivebox.plugins.base.cdp import CDPConnection, CDPError
 from archivebox.plugins.base.lifeline import end_with_engine
 
 READY = b"ready"
 NOT_WANTED = 3  # exit status that says: with such settings nobody can use it
+
+
+def open_tab(browser: Browser) -> str:
+    """Open a tab for the crawl's first page, which takes 0.1 s; returns its target."""
+    tab = {"url": UNHELD, "newWindow": True}
+    target: str = CDPConnection(browser.pipe).call("Target.createTarget", tab)["targetId"]
+    return target
 
 
 def offer(browser: Browser, holder: socket.socket, stop: StopRequest) -> int:
@@ -31,6 +39,7 @@ def offer(browser: Browser, holder: socket.socket, stop: StopRequest) -> int:
     """
     process = os.pidfd_open(browser.pid)
     holder.send(READY)
+    first_tab = open_tab(browser)
     while not stop:
         there = select.select([stop.fileno(), holder.fileno(), process], [], [])[0]
         if process in there:
@@ -40,7 +49,7 @@ def offer(browser: Browser, holder: socket.socket, stop: StopRequest) -> int:
         asked = holder.recv(ANSWER_MAX)
         if asked != TAKE:
             return NOT_WANTED if asked == REFUSE else 0
-        facts = json.dumps({"pid": browser.pid, "folder": browser.folder, "command": browser.command})
+        facts = json.dumps({"pid": browser.pid, "folder": browser.folder, "command": browser.command, "tab": first_tab})
         socket.send_fds(holder, [facts.encode()], [browser.pipe.fileno(), process])
         browser.pipe.close()  # from now on it ends with the hook, however that ends
     return 0

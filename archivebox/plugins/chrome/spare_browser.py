@@ -48,6 +48,7 @@ class TakenBrowser(Browser):
         pipe, self._process = descriptors
         self.pipe = socket.socket(fileno=pipe)
         self.pid, self.folder, self.command = facts["pid"], facts["folder"], facts["command"]
+        self.first_tab: str = facts["tab"]
         profile = os.path.join(self.folder, "profile")
         if not is_fresh(settings) or self.command != [find_chromium(settings), *flags(settings, profile)]:
             raise UnlikeError("it was started with other flags, or on another profile")

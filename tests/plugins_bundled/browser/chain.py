@@ -14,6 +14,8 @@ import time
 from pathlib import Path
 from typing import Any, Self
 
+from archivebox.plugins.base.cdp import CDPConnection
+
 PLUGINS = Path(__file__).parents[3] / "archivebox" / "plugins"
 CHECKOUT = PLUGINS.parents[1]
 CRAWL_HOOK = "chrome/on_Crawl__01_chrome.daemon.bg.py"
@@ -139,6 +141,13 @@ class Crawl:
     def session(self) -> dict[str, Any]:
         session: dict[str, Any] = json.loads((self.folder / "chrome" / "session.json").read_text())
         return session
+
+    def targets(self) -> set[str]:
+        """What the browser has open, by its ids."""
+        connection = CDPConnection.open(self.session()["socket"])
+        infos = connection.call("Target.getTargets")["targetInfos"]
+        connection.close()
+        return {each["targetId"] for each in infos}
 
     def snapshot(self, name: str, url: str, **settings: str) -> Snapshot:
         return Snapshot(self, self.root / name, url, settings)

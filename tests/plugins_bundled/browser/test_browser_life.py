@@ -30,13 +30,6 @@ def opened(crawl: Crawl, site: Site, path: str = "/colour") -> Snapshot:
     return snapshot
 
 
-def targets(crawl: Crawl) -> set[str]:
-    connection = CDPConnection.open(crawl.session()["socket"])
-    infos = connection.call("Target.getTargets")["targetInfos"]
-    connection.close()
-    return {each["targetId"] for each in infos}
-
-
 def kill_renderers(crawl: Crawl) -> None:
     connection = CDPConnection.open(crawl.session()["socket"])
     for process in connection.call("SystemInfo.getProcessInfo")["processInfo"]:
@@ -137,13 +130,13 @@ def test_a_tab_whose_holder_was_killed_is_closed(own_crawl: Crawl, site: Site) -
     with own_crawl as crawl:
         snapshot = opened(crawl, site)
         target = snapshot.json("chrome/target.json")["target_id"]
-        assert target in targets(crawl)
+        assert target in crawl.targets()
         assert snapshot.tab is not None
         os.kill(snapshot.tab.process.pid, signal.SIGKILL)
         deadline = time.monotonic() + SOON
-        while target in targets(crawl) and time.monotonic() < deadline:
+        while target in crawl.targets() and time.monotonic() < deadline:
             time.sleep(0.02)
-        assert target not in targets(crawl)
+        assert target not in crawl.targets()
 
 
 def test_the_browser_ends_with_its_hook_and_the_next_one_clears_up(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from archivebox.plugins.base.programs import descendants
+from archivebox.plugins.base.tab import Tab
 from tests.plugins_bundled.browser.chain import CRAWL_HOOK, PATIENCE, PLUGINS, Crawl, wait_for_end
 from tests.site.serve import Site
 
@@ -95,6 +97,30 @@ def test_the_hook_of_a_crawl_uses_it_and_nothing_of_it_is_left(spare: Spare, cra
     assert spare.process.returncode == 0
     assert not Path(session["folder"]).exists()
     assert not (crawl.folder / "chrome" / "session.json").exists()
+
+
+def test_the_first_page_alone_has_the_tab_that_was_opened_ahead(spare: Spare, crawl: Crawl, site: Site) -> None:
+    spare.hand_over()
+    opened = (crawl.folder / "chrome" / "first_tab").read_text()
+    pages = [crawl.snapshot(name, f"{site.url}colour") for name in ("one", "two")]
+    assert [page.navigate().status for page in pages] == ["succeeded", "succeeded"]
+    tabs = [Tab.attach(str(page.folder / "chrome"), read_only=True) for page in pages]
+    assert [tab.target_id == opened for tab in tabs] == [True, False]
+    assert tabs[0].evaluate("history.length") == tabs[1].evaluate("history.length")
+    assert pages[0].close().status == "succeeded"
+    assert opened not in crawl.targets()
+
+
+def test_the_tab_that_was_opened_ahead_closes_with_its_holder(spare: Spare, crawl: Crawl, site: Site) -> None:
+    spare.hand_over()
+    page = crawl.snapshot("one", f"{site.url}colour").open_tab()
+    target = page.json("chrome/target.json")["target_id"]
+    assert page.tab is not None
+    page.tab.process.kill()
+    deadline = time.monotonic() + PATIENCE
+    while target in crawl.targets() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert target not in crawl.targets()
 
 
 def test_it_ends_when_nobody_is_at_the_other_end(spare: Spare, crawl: Crawl) -> None:
