@@ -93,10 +93,12 @@ def packed(png: bytes, view: Image) -> bytes | None:
     """Return a picture as WebP, pixel by pixel the same unless it is large; None where the PNG is small enough."""
     if len(png) < SMALL or max(view.size) > LONGEST:
         return None
-    return _webp(view, quality=QUALITY) if len(png) > LARGE else _webp(view, quality=EFFORT, lossless=True, exact=True)
+    if len(png) > LARGE:
+        return _webp(view, quality=QUALITY)
+    return _webp(view, quality=EFFORT, method=1, lossless=True, exact=True)  # 2 takes half as long again for 1 %
 
 
-def _webp(picture: Image, **options: object) -> bytes:
+def _webp(picture: Image, *, method: int = 2, **options: object) -> bytes:
     file = io.BytesIO()
-    picture.save(file, "WEBP", method=2, **options)  # 4, the default, takes twice the time for 2 %
+    picture.save(file, "WEBP", method=method, **options)  # 4, the default, takes twice the time for 2 %
     return file.getvalue()
