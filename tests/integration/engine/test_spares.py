@@ -131,6 +131,15 @@ def test_none_is_started_again_for_crawls_that_cannot_use_it(served: Collection)
     assert len(served.processes(worker_type="spare")) == 2
 
 
+def test_none_waits_while_the_machine_drains(served: Collection) -> None:
+    archive(served)
+    first = waiting(served)
+    served.actor.ask("drain", seconds=3600)
+    gone(served, first)
+    served.actor.ask("drain", seconds=None)
+    assert waiting(served)["pk"] != first["pk"]
+
+
 def test_it_ends_with_its_worker(served: Collection) -> None:
     archive(served)
     spare = waiting(served)

@@ -48,6 +48,8 @@ class Spares:
         self._unwanted: SpareCall | None = None
         """What crawls with such settings cannot use, as one of them has found."""
         self._timer: asyncio.TimerHandle | None = None
+        self._is_put_off = False
+        """Whether one is wanted that might not wait when it was: then it is started when it may."""
 
     # --- starting ---------------------------------------------------------------------------------------------
 
@@ -69,7 +71,10 @@ class Spares:
     def _start(self) -> None:
         recent = self._recent
         hook = None if recent is None or self._waiting is not None else hook_of(recent)
-        if recent is None or hook is None or not (self.is_idle() and self._may_wait()):
+        if recent is None or hook is None or not self.is_idle():
+            return
+        self._is_put_off = not self._may_wait()
+        if self._is_put_off:
             return
         try:
             self._waiting = self._started(hook, recent)
@@ -170,11 +175,13 @@ class Spares:
     # --- ending -----------------------------------------------------------------------------------------------
 
     def review(self) -> None:
-        """End the one that waits if it has waited for long, if memory is short, or if the machine drains."""
+        """End the one that waits if it has waited for long, while memory is short, and while the machine drains."""
         if self._waiting is not None and not self._may_wait():
             log.info("What was started ahead is ended action=spare_ended")
-            waiting, self._waiting = self._waiting, None
+            waiting, self._waiting, self._is_put_off = self._waiting, None, True
             self._discard(waiting)
+        elif self._is_put_off and self._may_wait():
+            self.start_soon()
 
     def _discard(self, spare: SpareProcess) -> None:
         spare.release()
