@@ -117,7 +117,7 @@ class Destination:
         try:
             found = sorted(self.folder.iterdir())
         except (FileNotFoundError, NotADirectoryError):
-            raise DestinationError(f"{self.folder} is no folder of backups.") from None
+            raise DestinationError(f"{self.folder} is not a folder of backups.") from None
         return [path for path in found if path.name.endswith(end) and _FORM.fullmatch(path.name.removesuffix(end))]
 
 

@@ -75,7 +75,7 @@ def _prepare(folder: DataFolder, destination: Destination) -> None:
     except FileNotFoundError:
         raise DestinationError(f"{destination.folder.parent} is not there. Is its disk mounted?") from None
     except FileExistsError:
-        raise DestinationError(f"{destination.folder} is no folder.") from None
+        raise DestinationError(f"{destination.folder} is not a folder.") from None
 
 
 def _followed(folder: DataFolder) -> tuple[Path, ...]:

@@ -171,7 +171,7 @@ FILTERS: tuple[click.Parameter, ...] = (
     option("--after", text="Added since: a date, seconds since 1970, or an age such as 7d.", metavar="TIME"),
     option(
         "--filter-type",
-        text="What arguments are that are no ids: whole URLs, parts of them, hosts, regular expressions, tags, times.",
+        text="How to read arguments that are not ids: as URLs, parts of URLs, hosts, regular expressions, tags, times.",
         type=click.Choice(FILTER_TYPES),
     ),
     *column_options(SNAPSHOT),

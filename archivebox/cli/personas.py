@@ -12,7 +12,7 @@ from archivebox.lib.suggestions import did_you_mean
 def named(session: Session, name: str) -> Persona:
     """The persona of this name, which need not be there; BadInputError for what is no name."""
     if not re.search(PERSONA_NAME, name):
-        raise BadInputError(f"{name!r} is no name of a persona: letters, digits, blanks, and . _ - are.")
+        raise BadInputError(f"{name!r} is not a persona's name: use letters, digits, spaces and . _ -.")
     return Persona(session.folder.persona(name))
 
 

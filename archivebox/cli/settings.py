@@ -26,7 +26,7 @@ def parse_pair(pair: str) -> tuple[SettingSpec, JSON]:
     """``KEY=VALUE`` as setting and value; BadInputError says what is allowed."""
     name, equals, text = pair.partition("=")
     if not equals:
-        raise BadInputError(f"{pair!r} is no setting: write KEY=VALUE.")
+        raise BadInputError(f"{pair!r} is not a setting: write KEY=VALUE.")
     spec = spec_of(name.strip())
     try:
         return spec, check_value(spec, text)

@@ -37,7 +37,7 @@ class StdinRecord:
         try:
             return UUID(str(text))
         except ValueError:
-            raise self.refusal(f"{str(text)[:100]!r} is no id") from None
+            raise self.refusal(f"{str(text)[:100]!r} is not an id") from None
 
     def refusal(self, why: str) -> BadInputError:
         return BadInputError(f"stdin, line {self.line}: {why}. Nothing was done.")

@@ -26,7 +26,9 @@ def find(model: type[Model], text: str, listed_by: str = "") -> Model:
     lists = listed_by or f"{name.replace(' ', '')} list"
     digits = text.replace("-", "").lower()
     if not re.fullmatch(rf"[0-9a-f]{{{SHORTEST},32}}", digits):
-        raise BadInputError(f"{text!r} is no id of a {name}: an id has 32 hexadecimal digits, its first 8 may do.")
+        raise BadInputError(
+            f"{text!r} is not the id of a {name}: an id has 32 hexadecimal digits, the first 8 are enough."
+        )
     manager = model._default_manager
     rows = manager.filter(pk__range=(UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))))[:2]
     if not rows:
@@ -74,4 +76,4 @@ def number(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise BadInputError(f"{text!r} is no number.") from None
+        raise BadInputError(f"{text!r} is not a number.") from None

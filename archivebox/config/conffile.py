@@ -58,7 +58,7 @@ def _lines(path: Path) -> list[str]:
     except FileNotFoundError:
         return []
     except UnicodeDecodeError as error:
-        raise ConfError(f"{path} is no text in UTF-8 (at byte {error.start})") from None
+        raise ConfError(f"{path} is not text in UTF-8 (at byte {error.start})") from None
 
 
 def _parse(path: Path, lines: list[str]) -> list[_SettingLines]:
@@ -73,7 +73,7 @@ def _parse(path: Path, lines: list[str]) -> list[_SettingLines]:
             continue
         key, equals, value = stripped.partition("=")
         if not equals or not _KEY.fullmatch(key.strip()):
-            raise ConfError(f"{path} line {number + 1} is no setting (KEY = value): {stripped[:60]!r}")
+            raise ConfError(f"{path} line {number + 1} is not a setting (KEY = value): {stripped[:60]!r}")
         found.append(_SettingLines(key.strip().upper(), _unquoted(value.strip()), number, number + 1))
     return found
 
@@ -106,7 +106,7 @@ def _unquoted(value: str) -> str:
 
 def _check(key: str, value: str | None) -> None:
     if not _KEY.fullmatch(key):
-        raise ValueError(f"{key!r} is no setting's name (letters, digits and _)")
+        raise ValueError(f"{key!r} is not a setting's name (letters, digits and _)")
     if value is None:
         return
     if any(char in _FORBIDDEN or "\ud800" <= char <= "\udfff" for char in value):

@@ -95,7 +95,7 @@ class Resolved:
         """The value of a setting that is a number and has a default; TypeError for another."""
         value = self.get(name)
         if not isinstance(value, int | float):
-            raise TypeError(f"{name} is no number")
+            raise TypeError(f"{name} is not a number")
         return float(value)
 
     def get_int(self, name: str) -> int:

@@ -104,14 +104,14 @@ def _patterns(declared: dict[str, JSON], problems: list[str]) -> Iterator[tuple[
         try:
             yield key, re.compile(str(pattern), re.IGNORECASE if key == "mime" else 0)
         except re.error as error:
-            problems.append(f"{key} is no regular expression: {error}")
+            problems.append(f"{key} is not a regular expression: {error}")
 
 
 def _contents(declared: JSON, problems: list[str]) -> Iterator[tuple[str, tuple[Pattern, ...]]]:
     if declared is None:
         return
     if not isinstance(declared, dict):
-        problems.append(f"{CONTAINS} is no object of files and regular expressions")
+        problems.append(f"{CONTAINS} is not an object of files and regular expressions")
         return
     for name, text in declared.items():
         try:
@@ -124,7 +124,7 @@ def _names(declared: JSON, problems: list[str]) -> tuple[str, ...]:
     if declared is None:
         return ()
     if not isinstance(declared, list):
-        problems.append(f"{ABSENT} is no list of files")
+        problems.append(f"{ABSENT} is not a list of files")
         return ()
     return tuple(map(str, declared))
 

@@ -132,7 +132,7 @@ def parse_request(record: Mapping[str, JSON] | None) -> BinaryRequest:
         raise ValueError("names no program")
     overrides = record.get("overrides") or {}
     if not isinstance(overrides, dict):
-        raise ValueError("has overrides that are no object")  # noqa: TRY004 - what callers catch for bad input
+        raise ValueError("has overrides that are not an object")  # noqa: TRY004 - what callers catch for bad input
     binproviders = parse_binproviders(record.get("binproviders", record.get("bin_providers")))
     return BinaryRequest(name, binproviders, overrides, optional=record.get("optional") is True)
 
@@ -143,13 +143,13 @@ def parse_binproviders(value: JSON) -> tuple[str, ...]:
         return ()
     names = value.split(",") if isinstance(value, str) else value
     if not isinstance(names, list):
-        raise ValueError("has binproviders that are no list")  # noqa: TRY004 - what callers catch for bad input
+        raise ValueError("has binproviders that are not a list")  # noqa: TRY004 - what callers catch for bad input
     names = [name.strip() if isinstance(name, str) else "" for name in names if name != ""]
     if "*" in names:
         return ()
     wrong = [name for name in names if not _PROVIDER.fullmatch(name)]
     if wrong:
-        raise ValueError("has a binprovider that is no name")
+        raise ValueError("has a binprovider that is not a name")
     return tuple(dict.fromkeys(names))
 
 

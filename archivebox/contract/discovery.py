@@ -275,7 +275,7 @@ def _read_hooks(folder: _Folder) -> list[tuple[Hook, BinaryRequest | None]]:
         if name is None or name.event not in EVENTS:
             if _LIKE_A_HOOK.match(file_name):
                 expected = f"on_<{'|'.join(EVENTS)}>__<NN>_<what>[.bg].<py|js|sh>"
-                folder.warnings.append(f"{file_name} is no hook's name ({expected})")
+                folder.warnings.append(f"{file_name} is not a hook's name ({expected})")
             continue
         if name.number is None and name.event != "Binary":
             folder.warnings.append(f"{file_name} has no number, so it runs in step 9")

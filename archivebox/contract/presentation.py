@@ -47,7 +47,7 @@ UNDECLARED = (OutputPattern("preview", "*.html"),)
 def read_outputs(declared: JSON) -> tuple[tuple[OutputPattern, ...], tuple[str, ...]]:
     """The ``x-outputs`` of a config.json, and sentences about what in it is not understood and ignored."""
     if not isinstance(declared, list):
-        return (), ('"x-outputs" is no list and is ignored',)
+        return (), ('"x-outputs" is not a list and is ignored',)
     problems: list[str] = []
     found = tuple(_outputs(declared, problems))
     return found, tuple(problems)

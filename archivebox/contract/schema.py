@@ -199,7 +199,7 @@ def _is_same_kind(kind: JSON, standard: JSON) -> bool:
 def read_setting(name: str, declared: JSON) -> SettingSpec:
     """One property of a JSON Schema as a ``SettingSpec``; ValueError with a sentence if it is none."""
     if not _SETTING_NAME.fullmatch(name):
-        raise ValueError(f"{name!r} is no setting's name (capital letters, digits and _)")
+        raise ValueError(f"{name!r} is not a setting's name (capital letters, digits and _)")
     if not isinstance(declared, dict):
         raise ValueError(f"{name} is not described by an object")  # noqa: TRY004 - what callers catch for bad input
     kind, nullable = _type_of(name, declared)

@@ -95,11 +95,11 @@ def parse(text: str, zone: str) -> Recurrence:
         return _interval(int(found[1]), found[2])
     clock = Clock(WORDS.get(UNITS.get(words, words), words), clocks)
     if len(clock.expression.split()) != FIELDS:
-        raise ValueError(f"{text!r} is no time that comes again. {GIVE}")
+        raise ValueError(f"{text!r} is not a recurring time. {GIVE}")
     try:
         clock.next_after(_ANY_DAY, _ANY_DAY)
     except CronSimError as error:
-        raise ValueError(f"{text!r} is no time that comes again: {str(error).lower()}. {GIVE}") from None
+        raise ValueError(f"{text!r} is not a recurring time: {str(error).lower()}. {GIVE}") from None
     return clock
 
 
@@ -114,4 +114,4 @@ def zone_of(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
-        raise ValueError(f"{name!r} is no time zone: give one such as Europe/Berlin, or UTC.") from None
+        raise ValueError(f"{name!r} is not a time zone: give one such as Europe/Berlin, or UTC.") from None

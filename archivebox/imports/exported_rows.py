@@ -63,7 +63,7 @@ def _checked(result: Columns) -> Columns:
     except SourceFileError as error:
         raise ValidationError(str(error)) from None
     if result["hook_name"] is not None and parse_hook_name(result["hook_name"]) is None:
-        raise ValidationError(f"{result['hook_name']!r} is no hook")
+        raise ValidationError(f"{result['hook_name']!r} is not a hook")
     return result
 
 
@@ -82,7 +82,7 @@ def _value(model: type[models.Model], name: str, value: object) -> Any:
     if isinstance(found, datetime) and timezone.is_naive(found):
         raise ValidationError(f"{name} has no time zone")
     if name in _OBJECTS and not (isinstance(found, dict) and all(isinstance(one, dict) for one in found.values())):
-        raise ValidationError(f"{name} is no list of files")
+        raise ValidationError(f"{name} is not a list of files")
     target.run_validators(found)
     return found
 
@@ -91,7 +91,7 @@ def _key(value: object) -> UUID:
     """A key as all rows have it: they are in the order of the time in it."""
     key = value if isinstance(value, UUID) else UUID(str(value))
     if key.version != 7 or time_of(key) > timezone.now() + timedelta(days=1):
-        raise ValueError(f"{key} is no key of a row.")
+        raise ValueError(f"{key} is not a key of a row.")
     return key
 
 

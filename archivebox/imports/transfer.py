@@ -49,7 +49,7 @@ def transfer_file(source: str, target: str, transfer: Transfer, stop: Callable[[
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise SourceFileError("It is no regular file.")
+            raise SourceFileError("It is not a regular file.")
         if transfer is not Transfer.COPY and _link(source, target, status):
             return _hash(descriptor, status.st_size, stop)
         return _copy(descriptor, target, status, stop)

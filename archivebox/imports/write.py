@@ -245,7 +245,7 @@ def check_name(plugin: str, name: str, *, is_own: bool = False) -> None:
     ``is_own``: of another ArchiveBox, whose hashes come with it, and the files of plugins of any name.
     """
     if not (_ANY_PLUGIN.fullmatch(plugin) if is_own else _PLUGIN.fullmatch(plugin) and plugin != HASHES):
-        raise SourceFileError(f"{plugin!r} is no plugin that an import may write for.")
+        raise SourceFileError(f"{plugin!r} is not a plugin that an import may write for.")
     parts = name.split("/")
     if any(part in ("", ".", "..") or "\0" in part for part in parts):
         raise SourceFileError("It would lie outside of its page.")

@@ -15,7 +15,7 @@ class ListenAddress(NamedTuple):
         """``127.0.0.1:8000``, ``[::1]:8000``, ``:8000``, ``8000``; ValueError for anything else."""
         host, _, port = text.strip().rpartition(":")
         if not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
-            raise ValueError(f"{text!r} is no address with a port, such as 127.0.0.1:8000")
+            raise ValueError(f"{text!r} is not an address with a port, such as 127.0.0.1:8000")
         return cls(host.strip("[]") or "127.0.0.1", int(port))
 
     def __str__(self) -> str:

@@ -145,7 +145,7 @@ def _network(entry: str) -> IPv4Network | IPv6Network:
     try:
         return ip_network(entry, strict=False)
     except ValueError:
-        raise ValueError(f"{entry!r} is no network: write one as 192.168.0.0/16") from None
+        raise ValueError(f"{entry!r} is not a network: write one as 192.168.0.0/16") from None
 
 
 def _place(entry: str) -> tuple[str, int | None]:
@@ -155,5 +155,5 @@ def _place(entry: str) -> tuple[str, int | None]:
     if not colon:
         return entry, None
     if not port.isascii() or not port.isdigit() or not 0 < int(port) < 65_536:
-        raise ValueError(f"{entry!r} is no host: write one as nas.local, 10.0.0.5:8080 or 192.168.0.0/16")
+        raise ValueError(f"{entry!r} is not a host: write one as nas.local, 10.0.0.5:8080 or 192.168.0.0/16")
     return host.strip("[]"), int(port)

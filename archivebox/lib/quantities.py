@@ -20,5 +20,5 @@ def parse_size(text: str) -> int:
     """Bytes of ``1500000``, ``750m``, ``1.5 GB``; ValueError for anything else."""
     found = _SIZE.fullmatch(text.strip())
     if found is None:
-        raise ValueError(f"{text!r} is no size such as 750m or 2g")
+        raise ValueError(f"{text!r} is not a size such as 750m or 2g")
     return int(float(found[1]) * 1000 ** _POWERS[found[2].lower()])

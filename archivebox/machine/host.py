@@ -162,7 +162,7 @@ def settings_in(record: Mapping[str, JSON], check: SettingsCheck) -> dict[str, J
     """The settings that a Machine record sets, as ``check`` takes them; RefusedRecordError where it does not."""
     config = record.get("config", {})
     if not isinstance(config, dict):
-        raise RefusedRecordError("config is no object")
+        raise RefusedRecordError("config is not an object")
     try:
         return check(config)
     except ValueError as error:

@@ -41,7 +41,7 @@ class Sources:
         except OSError as error:
             raise BadInputError(f"{name} cannot be read: {error.strerror}.") from None
         if not path.is_file():
-            raise BadInputError(f"{name} is no file that can be read twice; give it on stdin: add - < {name}")
+            raise BadInputError(f"{name} is not a file that can be read twice; give it on stdin: add - < {name}")
         self.lists.append(UrlList(file, name))
         self.kept.append(file)
 

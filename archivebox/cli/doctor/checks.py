@@ -193,7 +193,7 @@ def _settings(settings: Resolved) -> Iterator[Check]:
         yield Check(
             "settings",
             "warning",
-            f"{name} ({layer}) is no setting.",
+            f"{name} ({layer}) is not a setting.",
             "`archivebox config list --all` shows those that are.",
         )
     former = without_effect(os.environ)

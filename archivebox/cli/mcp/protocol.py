@@ -80,7 +80,7 @@ def _result(message: Message, tools: Mapping[str, Tool]) -> JSON:
         case str(method):
             raise _RefusedError(NO_METHOD, f"There is no method {method}.")
         case _:
-            raise _RefusedError(NO_REQUEST, "That is no request.")
+            raise _RefusedError(NO_REQUEST, "This is not a request.")
 
 
 def _introduction(params: Mapping[str, JSON]) -> JSON:

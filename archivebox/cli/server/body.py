@@ -34,5 +34,5 @@ def parse_address(text: str) -> tuple[str, int]:
     """``HOST:PORT`` or ``PORT``; BadInput says what is wrong."""
     found = _ADDRESS.fullmatch(text.strip())
     if not found or not 0 < int(found["port"]) < 65_536:
-        raise BadInputError(f"{text!r} is no address: write HOST:PORT, such as 127.0.0.1:8000.")
+        raise BadInputError(f"{text!r} is not an address: write HOST:PORT, such as 127.0.0.1:8000.")
     return found["host"] or "127.0.0.1", int(found["port"])

@@ -80,7 +80,7 @@ def _names(texts: tuple[str, ...]) -> list[str]:
     names = tags_of(texts)
     for name in names:
         if not Tag.slug_of(name):
-            raise BadInputError(f"{name!r} is no tag: a tag has a letter or digit.")
+            raise BadInputError(f"{name!r} is not a tag: a tag needs a letter or a digit.")
     return names
 
 

@@ -18,7 +18,7 @@ def create(session: Session, *, names: tuple[str, ...]) -> int:
     """All of them, or none where one is no name."""
     for name in names:
         if not Tag.slug_of(name):
-            raise BadInputError(f"{name!r} is no tag: a tag has a letter or digit. Nothing was done.")
+            raise BadInputError(f"{name!r} is not a tag: a tag needs a letter or a digit. Nothing was done.")
     _print(session, [tag for tag in map(Tag.named, names) if tag is not None])
     return 0
 

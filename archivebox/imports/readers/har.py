@@ -128,7 +128,7 @@ def _write(writer: WarcWriter, entry: dict[str, object], converted: _Converted) 
     try:
         body, headers = _body(content, headers)
     except (ValueError, binascii.Error):
-        converted.problems.append(NotImported(url[:200], "Its content is no base64, as the file says that it is."))
+        converted.problems.append(NotImported(url[:200], "Its content is not base64, as the file says that it is."))
         return
     if body is None and status == 200:
         return

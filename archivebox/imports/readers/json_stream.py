@@ -29,7 +29,7 @@ class JsonStream:
         while True:
             name = self.value()
             if not isinstance(name, str):
-                raise ValueError("a name that is no text")  # noqa: TRY004 - of the document, not of a program
+                raise ValueError("a name that is not text")  # noqa: TRY004 - of the document, not of a program
             self._expect(":")
             yield name
             if not self._took(","):

@@ -130,7 +130,7 @@ def _insert(index: WarcIndex, key: str, page: dict[str, jsonl.JSON]) -> None:
     given, date = str(page["url"]), parse_date(str(page.get("ts") or ""))
     url = plain_url(given)
     if not url:
-        _insert_problem(index, key, given[:200], "It is no page of the web.")
+        _insert_problem(index, key, given[:200], "It is not a web page.")
         return
     answer = _find(index, url, str(page.get("id") or ""), date.timestamp() if date else 0.0)
     if answer is None:

@@ -76,7 +76,7 @@ async def _exchange(connection: DialedConnection, message: Message) -> PostRespo
 def _status_of(head: bytes) -> int:
     found = _STATUS.match(head)
     if found is None:
-        raise BadAnswerError("what came back is no answer in HTTP/1")
+        raise BadAnswerError("what came back is not an answer in HTTP/1")
     return int(found[1])
 
 

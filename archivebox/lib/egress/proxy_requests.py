@@ -108,7 +108,7 @@ def _body_size(fields: list[bytes]) -> int:
             raise _bad("the body of a request needs a Content-Length here")
         if name == b"content-length":
             if not value.strip().isdigit():
-                raise _bad("its Content-Length is no number")
+                raise _bad("its Content-Length is not a number")
             size = int(value)
     return size
 
@@ -125,7 +125,7 @@ def _place(authority: bytes, default_port: int) -> Endpoint:
 
 def _checked(host: str, port: int) -> Endpoint:
     if not _HOST.fullmatch(host) or not 0 < port < 65_536:
-        raise _bad(f"{host[:100]!r} and {port} are no host and port")
+        raise _bad(f"{host[:100]!r} and {port} are not a host and port")
     host = host.lower().rstrip(".")
     try:
         return Endpoint(socket.inet_ntoa(socket.inet_aton(host)), port)  # 127.1, 0x7f000001, 2130706433

@@ -34,7 +34,7 @@ def read(file: BinaryIO, _base: str = "") -> Iterator[Link]:
         else:
             yield from _read_warc(file, left, packed=_begins(file, PACKED))
     except (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
-        raise LinkFileError(f"is no whole web archive ({error})") from None
+        raise LinkFileError(f"is not a whole web archive ({error})") from None
     except NotWarcError as error:
         raise LinkFileError(f"is no WARC: a record begins with {error}") from None
 

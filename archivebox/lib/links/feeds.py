@@ -39,7 +39,7 @@ def read(file: BinaryIO, _base: str = "") -> Iterator[Link]:
         return
     feed = _parsed(content)
     if not feed.version and not feed.entries:
-        raise LinkFileError(f"is no feed{f' ({feed.bozo_exception})' if feed.bozo else ''}")
+        raise LinkFileError(f"is not a feed{f' ({feed.bozo_exception})' if feed.bozo else ''}")
     are_words = _TAGS_ARE_WORDS.match(str(feed.feed.get("link") or "")) is not None
     yield from (_link(entry, are_words=are_words) for entry in feed.entries)
 

@@ -18,7 +18,7 @@ def read(file: BinaryIO, _base: str = "") -> Iterator[Link]:
     content = whole(file)
     packed = content.removeprefix(MAGIC)
     if packed == content:
-        raise LinkFileError("is no packed backup of Firefox's bookmarks")
+        raise LinkFileError("is not a packed backup of Firefox's bookmarks")
     if int.from_bytes(packed[:4], "little") > LARGEST_DOCUMENT:
         raise LinkFileError(f"unpacks to more than {LARGEST_DOCUMENT // 1_000_000} MB")
     try:

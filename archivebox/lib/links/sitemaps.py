@@ -19,7 +19,7 @@ def read(file: BinaryIO, _base: str = "") -> Iterator[Link]:
     """Each ``<loc>`` with its ``<lastmod>``; LinkFileError where it is no sitemap."""
     root = root_of(_unpacked(file))
     if _name(root) not in ("urlset", "sitemapindex"):
-        raise LinkFileError("is no sitemap")
+        raise LinkFileError("is not a sitemap")
     yield from (_link(entry) for entry in root if _name(entry) in _ENTRIES)
 
 

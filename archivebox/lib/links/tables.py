@@ -44,7 +44,7 @@ def read(file: BinaryIO, _base: str = "") -> Iterator[Link]:
                 if named is None and any(row):
                     yield _link(rows.line_num, row, columns)
         except csv.Error as error:
-            raise LinkFileError(f"is no table at line {rows.line_num} ({error})") from None
+            raise LinkFileError(f"is not a table at line {rows.line_num} ({error})") from None
 
 
 def _dialect(head: str) -> tuple[type[csv.Dialect], str]:

@@ -26,7 +26,7 @@ def chosen_files(url: str, settings: Settings) -> list[str]:
     """Return the files for this page; a folder that was named and is not there is a mistake."""
     named = settings.path("CUSTOM_CSS_JS_DIR")
     if named and not os.path.isdir(named):
-        misconfigured(f"CUSTOM_CSS_JS_DIR names {named}, which is no folder.")
+        misconfigured(f"CUSTOM_CSS_JS_DIR names {named}, which is not a folder.")
     folder = named or os.path.join(os.environ.get("DATA_DIR", ""), "custom_css_js")
     further = [os.path.expanduser(name) for name in settings.list("CUSTOM_CSS_JS_FILES")]
     return [*files_for(url, folder), *further]

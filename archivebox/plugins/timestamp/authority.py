@@ -37,7 +37,7 @@ def stamp_of(data: bytes, url: str, timeout: float) -> TimeStampResponse:
         stamp = _read(answer)
         status = PKIStatus(stamp.status)
     except (ValueError, TypeError) as error:
-        raise TimestampRefusedError(f"its answer is no time stamp ({error})") from error
+        raise TimestampRefusedError(f"its answer is not a time stamp ({error})") from error
     if status is not PKIStatus.GRANTED:
         raise TimestampRefusedError(f"it says {status.name}{''.join(f': {text}' for text in stamp.status_string)}")
     if not _answers(stamp, question, data):

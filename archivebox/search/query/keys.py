@@ -18,14 +18,14 @@ STATES = {
     "failed": "has at least one failure",
     "paused": "is paused",
     "cancelled": "was cancelled",
-    "unfetched": "was never begun, since its crawl was stopped or let go of it",
+    "unfetched": "was never begun: its crawl was stopped or skipped it",
     "tagged": "has a tag",
     "latest": "is the newest version of its URL",
-    "seed": "was asked for by somebody, not found by a link",
+    "seed": "was requested by somebody, not found by a link",
     "lossy": "is worth capturing again: files are missing, or its replay shows too little",
-    "removed": "was removed, and can be brought back",
-    "public": "is there for whoever may open the site",
-    "private": "is there for its owner alone, and for administrators",
+    "removed": "was removed, and can be restored",
+    "public": "is visible to everyone who may open the site",
+    "private": "is visible to its owner and administrators alone",
 }
 PAGE_STATUSES = {
     "queued": "waits",
@@ -44,9 +44,9 @@ RESULT_STATUSES = {
     "started": "runs",
 }
 VISIBILITIES = {
-    "public": "there for whoever may open the site",
-    "members": "there for whoever is logged in",
-    "private": "there for its owner alone, and for administrators",
+    "public": "visible to everyone who may open the site",
+    "members": "visible to everyone who is signed in",
+    "private": "visible to its owner and administrators alone",
 }
 TYPES: dict[str, tuple[str, ...]] = {
     "page": ("text/html", "application/xhtml+xml"),
@@ -73,7 +73,7 @@ KEPT: dict[str, tuple[Role, tuple[str, ...]]] = {
 """What can be kept of a page → the role of its file, and how its media type begins; empty: of any type."""
 HAS = {
     "note": "a note",
-    "replay": "a recording, from which it is replayed",
+    "replay": "a recording for replay",
     "page": "a page in one file",
     "picture": "a picture",
     "pdf": "a PDF",
@@ -110,7 +110,7 @@ def _host(value: str) -> str:
         return star + path_domain(parse_url(f"http://{address.rstrip('/')}/"))
     except BadUrl:
         raise ValueError(
-            f"{value!r} is no host: give one such as example.org, 10.0.0.1:8000 or *.example.org."
+            f"{value!r} is not a host: give one such as example.org, 10.0.0.1:8000 or *.example.org."
         ) from None
 
 
@@ -128,27 +128,27 @@ def _quality(value: str) -> str:
     """``<80`` and its like; a number alone is that number."""
     if value.lower() == UNKNOWN or _QUALITY.fullmatch(value):
         return value.lower()
-    raise ValueError(f"{value!r} is no quality: give a percentage such as <80, >=95 or 100, or {UNKNOWN}.")
+    raise ValueError(f"{value!r} is not a quality: give a percentage such as <80, >=95 or 100, or {UNKNOWN}.")
 
 
 def _http(value: str) -> str:
     """``404``, ``4xx``, ``none``."""
     if value.lower() == NO_ANSWER or _HTTP.fullmatch(value.lower()):
         return value.lower()
-    raise ValueError(f"{value!r} is no status of HTTP: give one such as 404, or 4xx, or {NO_ANSWER}.")
+    raise ValueError(f"{value!r} is not an HTTP status: give one such as 404, or 4xx, or {NO_ANSWER}.")
 
 
 def _id(value: str) -> str:
     digits = value.replace("-", "").lower()
     if not _ID.fullmatch(digits):
-        raise ValueError(f"{value!r} is no id: an id has 32 hexadecimal digits, its first 8 may do.")
+        raise ValueError(f"{value!r} is not an id: an id has 32 hexadecimal digits, the first 8 are enough.")
     return digits
 
 
 def _one_of(choices: Mapping[str, object]) -> Reader:
     def read(value: str) -> str:
         if value.lower() not in choices:
-            raise ValueError(f"{value!r} is none of {', '.join(choices)}.")
+            raise ValueError(f"{value!r} is not one of {', '.join(choices)}.")
         return value.lower()
 
     return read
@@ -168,26 +168,28 @@ _STATUSES = {**RESULT_STATUSES, **PAGE_STATUSES}
 _TYPES = {name: ", ".join(begins) for name, begins in TYPES.items()}
 
 KEYS: dict[str, Key] = {
-    "is": Key("is:failed", "a state of the page", _one_of(STATES), STATES),
+    "is": Key("is:failed", "in this state", _one_of(STATES), STATES),
     "host": Key("host:example.org", "of this host; *.example.org: of the hosts below it", _host),
     "tag": Key("#recipes", "with this tag", _as_it_is),
     "title": Key("title:pears", "with this in the title"),
-    "url": Key(
-        "url:/blog/", "with this in the URL; with https:// before it, that URL; with * behind it, its beginning"
-    ),
+    "url": Key("url:/blog/", "with this in the URL; a whole URL: that URL; with * at its end: all that begin with it"),
     "text": Key("text:pears", "with this in one of its texts"),
     "note": Key("note:pears", "with this in one of its notes"),
-    "has": Key("has:pdf", "of which this was kept", _one_of(HAS), HAS),
+    "has": Key("has:pdf", "that have this output", _one_of(HAS), HAS),
     "after": Key("after:2026-05", "added since then: a day, month, year, time, or an age such as 30d", _time),
     "before": Key("before:30d", "added before then", _time),
-    "plugin": Key("plugin:screenshot", "of which this plugin kept something, or came to what status: or reason: says"),
-    "status": Key("status:failed", "status of the page, or of one of its results", _one_of(_STATUSES), _STATUSES),
-    "reason": Key("reason:timeout", "of which something failed for this reason, or came to what status: says"),
-    "visibility": Key("visibility:private", "who sees the page", _one_of(VISIBILITIES), VISIBILITIES),
-    "type": Key("type:pdf", "what the URL turned out to be", _one_of(TYPES), _TYPES),
-    "mime": Key("mime:image/png", "media type of what the URL led to; mime:image is any image", _lower),
-    "http": Key("http:404", "status of the answer: a number, 4xx for all that begin so, or none", _http),
-    "quality": Key("quality:<80", "percent of the page that its replay shows without scripts, or unknown", _quality),
-    "crawl": Key("crawl:0199c2f0", "of the crawl whose id begins so", _id),
-    "id": Key("id:0199c2f0", "the page whose id begins so", _id),
+    "plugin": Key(
+        "plugin:screenshot", "with an output of this plugin, or a result of it with the given status: or reason:"
+    ),
+    "status": Key("status:failed", "with this status, or with a result of this status", _one_of(_STATUSES), _STATUSES),
+    "reason": Key("reason:timeout", "with a failure for this reason, or a result with the given status: for it"),
+    "visibility": Key("visibility:private", "visible to these people", _one_of(VISIBILITIES), VISIBILITIES),
+    "type": Key("type:pdf", "of this type", _one_of(TYPES), _TYPES),
+    "mime": Key("mime:image/png", "of this media type; mime:image is any image", _lower),
+    "http": Key("http:404", "whose server answered with this status: a number, 4xx for a range, or none", _http),
+    "quality": Key(
+        "quality:<80", "whose replay shows this much of the page without scripts, in percent, or unknown", _quality
+    ),
+    "crawl": Key("crawl:0199c2f0", "of the crawl whose id begins with this", _id),
+    "id": Key("id:0199c2f0", "whose id begins with this", _id),
 }

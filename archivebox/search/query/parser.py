@@ -81,7 +81,7 @@ def _key_token(found: "re.Match[str]") -> _Token:
     if name not in KEYS:
         near = difflib.get_close_matches(name, KEYS, 1)
         hint = f"did you mean {near[0]}: ?" if near else f"there are {', '.join(f'{key}:' for key in KEYS)}."
-        sentence = f'"{name}:" is no key; {hint} To look for it as a word, put it into quotation marks.'
+        sentence = f'"{name}:" is not a key; {hint} To look for it as a word, put it in quotation marks.'
         raise QueryError(sentence, found.start())
     if not value:
         raise QueryError(f"{name}: needs a value right behind it, such as {KEYS[name].example}.", found.end())

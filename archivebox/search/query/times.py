@@ -15,7 +15,7 @@ def age(text: str) -> timedelta:
     """``30d``, ``12h``, ``2w``; ValueError for anything else."""
     found = _AGE.fullmatch(text.strip().lower())
     if not found:
-        raise ValueError(f"{text!r} is no length of time: give a number and one of s, m, h, d, w, y, such as 30d.")
+        raise ValueError(f"{text!r} is not a length of time: give a number and one of s, m, h, d, w, y, such as 30d.")
     return timedelta(seconds=int(found[1]) * _SECONDS[found[2]])
 
 
@@ -33,7 +33,7 @@ def moment(text: str) -> datetime:
     try:
         when = datetime.fromisoformat(whole)
     except ValueError:
-        raise ValueError(f"{text!r} is no time: give a date such as 2026-01-31, or an age such as 30d.") from None
+        raise ValueError(f"{text!r} is not a time: give a date such as 2026-01-31, or an age such as 30d.") from None
     return when if when.tzinfo else when.replace(tzinfo=UTC)
 
 

@@ -230,7 +230,7 @@ def test_limits_of_a_crawl_are_its_settings(cli: Type, collection: Path) -> None
         "URL_DENYLIST": "logout",
     }
     refused = cli("add", "--max-size", "much", GOOD)
-    assert (refused.code, "is no size such as 750m" in refused.err) == (2, True)
+    assert (refused.code, "is not a size such as 750m" in refused.err) == (2, True)
     assert collection.is_dir()
 
 

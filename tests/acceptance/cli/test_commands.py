@@ -80,10 +80,10 @@ def test_every_command_speaks_json_lines_in_a_pipe(one_page: Path, words: list[s
         (["lst"], "Did you mean `archivebox list`?"),
         (["https://example.com/"], "archivebox add"),
         (["list", "--status", "done"], "status"),
-        (["list", "--before", "someday"], "no time"),
+        (["list", "--before", "someday"], "not a time"),
         (["list", "https://nowhere.test/"], "no snapshot of"),
         (["list", "--limit", "0"], "limit"),
-        (["snapshot", "show", "zzz"], "no id of a snapshot"),
+        (["snapshot", "show", "zzz"], "not the id of a snapshot"),
         (["snapshot", "show", "https://nowhere.test/"], "no snapshot of"),
         (["crawl", "pause", "0123456789abcdef"], "no crawl"),
         (["process", "show", "999999"], "pid 999999"),
@@ -97,7 +97,7 @@ def test_every_command_speaks_json_lines_in_a_pipe(one_page: Path, words: list[s
         (["plugin", "show", "nothing"], "no plugin nothing"),
         (["plugin", "run", "wget", "file:///etc/passwd"], "not archived"),
         (["plugin", "lint", "/nowhere"], "neither a plugin nor a folder"),
-        (["server", "nonsense"], "no address"),
+        (["server", "nonsense"], "not an address"),
         (["server", "127.0.0.1:8000", "--replay", "127.0.0.1:8000"], "port or host of their own"),
         (["manage", "cleanup_processes"], "--older-than"),
         (["manage", "cleanup_processes", "--older-than=soon"], "length of time"),
@@ -117,7 +117,7 @@ def test_the_row_of_a_command_tells_how_it_ended(cli: Type, collection: Path) ->
     cli("snapshot", "show", "zzz")
     row = cli("process", "list", "--type", "cli", "--failed").record
     assert (row["exit_code"], row["end_reason"], row["status"]) == (2, "exited", "exited")
-    assert "no id of a snapshot" in str(row["stderr"])
+    assert "not the id of a snapshot" in str(row["stderr"])
     assert str(row["cmd"]).endswith("'archivebox', 'snapshot', 'show', 'zzz']")
     cli("list")
     (listed,) = [row for row in cli("process", "list", "--type", "cli").records if str(row["cmd"]).endswith("'list']")]
@@ -414,7 +414,7 @@ def test_a_reader_that_goes_away_is_no_error(cli: Type, collection: Path, tmp_pa
 def test_a_schedule_is_made_looked_at_run_paused_and_removed(cli: Type, collection: Path) -> None:
     assert collection.is_dir()
     refused = cli("schedule", "add", "--every", "soon", GOOD)
-    assert (refused.code, "no time that comes again" in refused.err) == (2, True)
+    assert (refused.code, "not a recurring time" in refused.err) == (2, True)
     made = cli("schedule", "add", "--every", "0 6 * * 1-5", "--timezone", "Europe/Berlin", "--depth", "1", GOOD).record
     assert [one["id"] for one in cli("schedule", "list").records] == [made["id"]]
     assert cli("schedule", "run", str(made["id"])).record["schedule_id"] == made["id"]

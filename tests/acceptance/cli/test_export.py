@@ -64,8 +64,8 @@ def test_pages_are_exported_and_the_job_is_on_record(cli: Type, collection: Path
     assert cli("job", "cancel", str(table["id"])).code == 2
     nothing = cli("export", "#no-such-tag", "--format=warc")
     assert (nothing.code, "no page matches" in nothing.err) == (1, True)
-    assert "is no key" in cli("export", "colour:red").err
-    assert "/no/such is no folder" in cli("export", "--output", "/no/such/all.zip").err
+    assert "is not a key" in cli("export", "colour:red").err
+    assert "/no/such is not a folder" in cli("export", "--output", "/no/such/all.zip").err
     assert cli("export", "article", "--format=csv", "--output=-").out.splitlines()[1].split(",")[3] == urls[0]
     assert cli("list", "--query", "#fruit title:*").code == 0
     assert cli("list", "--query", "-#fruit").records == []

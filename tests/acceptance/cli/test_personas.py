@@ -72,7 +72,7 @@ def test_a_persona_is_shared_with_the_accounts_that_are_named_and_no_others(cli:
 
 
 REFUSED = (
-    (["persona", "create", "../x"], "no name of a persona"),
+    (["persona", "create", "../x"], "not a persona's name"),
     (["persona", "create", "Reader"], "already"),
     (["persona", "create", "Two", "--config", "CHROME_EXTRA_HEADERS={}"], "secret"),
     (["persona", "share", "Reader", "nobody"], "no account nobody"),

@@ -47,7 +47,7 @@ from archivebox.plugins.base import Hook, succeeded, write_atomically
 write_atomically("greeting.txt", f"{HELLO}, {Hook.from_argv().url}\\n")
 succeeded("greeting.txt")
 """
-SAID = ("Snapshot__61_tiny.sh is no hook's name", "its folder's name may hold", "config.json cannot be read")
+SAID = ("Snapshot__61_tiny.sh is not a hook's name", "its folder's name may hold", "config.json cannot be read")
 
 
 @pytest.mark.usefixtures("broken")
@@ -68,7 +68,7 @@ def test_what_cannot_be_understood_is_said(cli: Type, words: tuple[str, ...], co
 def test_a_hook_that_breaks_says_why(cli: Type) -> None:
     added = cli("add", URL, "--plugins", "tiny,soft,conf")
     assert "The plugin conf: config.json cannot be read" in added.err
-    assert "The plugin tiny: Snapshot__61_tiny.sh is no hook's name" in added.err
+    assert "The plugin tiny: Snapshot__61_tiny.sh is not a hook's name" in added.err
     assert "my plugin" not in added.err, "it was not chosen"
     assert "tiny/on_Snapshot__60_tiny.py" in added.err
     assert "SyntaxError" in added.err

@@ -38,8 +38,8 @@ def test_a_schedule_is_made_read_changed_and_forgotten(caller: Make) -> None:
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"schedule": "soon"}, "no time that comes again"),
-        ({"timezone": "Mars"}, "no time zone"),
+        ({"schedule": "soon"}, "not a recurring time"),
+        ({"timezone": "Mars"}, "not a time zone"),
         ({"urls": [FEED, "nonsense"]}, "Nothing was added"),
         ({"urls": ["http://192.168.7.7/"]}, "private network"),
         ({"persona": "nobody"}, "no persona"),
@@ -116,12 +116,12 @@ def test_a_page_says_why_there_is_no_crawl_now(caller: Make) -> None:
     assert "It starts when" in waiting
     assert "was skipped: nothing was running here at that time" in waiting
     CrawlSchedule.objects.update(is_waiting=False, timezone="Gone/Away")
-    assert "no time zone" in text(client, page)
+    assert "not a time zone" in text(client, page)
     client.post(f"{page}do/", {"change": "pause"})
     assert "until it is resumed" in text(client, page)
     control.cancel(Crawl.objects.get())
     client.post(f"{page}do/", {"change": "resume"})
-    assert "no time zone" in text(client, "/schedules/")
+    assert "not a time zone" in text(client, "/schedules/")
     assert client.post(f"{page}do/", {"change": "explode"}).status_code == 404
 
 
@@ -129,8 +129,8 @@ def test_a_page_says_why_there_is_no_crawl_now(caller: Make) -> None:
 @pytest.mark.parametrize(
     ("field", "value", "sentence"),
     [
-        ("schedule", "soon", "no time that comes again"),
-        ("timezone", "Mars", "no time zone"),
+        ("schedule", "soon", "not a recurring time"),
+        ("timezone", "Mars", "not a time zone"),
         ("urls", "", "Give URLs such as"),
         ("urls", "http://192.168.7.7/", "private network"),
     ],

@@ -230,7 +230,7 @@ def test_a_destination_that_cannot_be_one_is_refused(kept: Kept) -> None:
     root = kept.folder.root
     (root.parent / "file").touch()
     for place, reason in ((root / "users", "in the collection"), (root.parent / "no/where", "mounted"),
-                          (root.parent / "file", "no folder")):  # fmt: skip
+                          (root.parent / "file", "not a folder")):  # fmt: skip
         with pytest.raises(DestinationError, match=reason):
             make_backup(kept.folder, type(kept.destination)(place), BackupOptions())
 

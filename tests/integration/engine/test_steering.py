@@ -51,7 +51,7 @@ def test_what_is_excluded_is_not_fetched_whether_it_waits_or_runs(forked: Collec
 
 def test_a_pattern_that_is_none_changes_nothing(forked: Collection) -> None:
     crawl = forked.add("http://one.test/")
-    with pytest.raises(AssertionError, match="no regular expression"):
+    with pytest.raises(AssertionError, match="not a regular expression"):
         forked.actor.ask("exclude", crawl=crawl, pattern="(")
     assert "URL_DENYLIST" not in forked.row("Crawl", "config")["config"]
 

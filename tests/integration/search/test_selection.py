@@ -416,5 +416,5 @@ def test_what_others_hide_takes_no_room_among_the_best(
 
 def test_all_that_have_common_words_in_a_text_is_refused_where_they_are_too_many() -> None:
     assert list(select("word", EVERYTHING, every=True)) == []
-    with pytest.raises(QueryError, match="no key"):
+    with pytest.raises(QueryError, match="not a key"):
         select("ripe colour:red", EVERYTHING)

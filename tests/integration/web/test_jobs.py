@@ -80,7 +80,7 @@ def test_what_cannot_be_begun_says_why(library: Library) -> None:
     for fields, sentence in [
         ({"kind": "tag", "all": "yes", "q": ""}, "Name one tag"),
         ({"kind": "purge", "all": "yes", "q": ""}, "Choose an action"),
-        ({"kind": "verify", "all": "yes", "q": "colour:red"}, "is no key"),
+        ({"kind": "verify", "all": "yes", "q": "colour:red"}, "is not a key"),
         ({"kind": "verify"}, "Choose pages"),
     ]:
         answer = begin(library, **fields)
@@ -106,7 +106,7 @@ def test_a_search_is_kept_renamed_and_deleted_by_its_owner(library: Library) -> 
     library.visitor.post(change.group(1), form_at=query, do="rename", name="Number 7")
     assert "Number 7" in library.visitor.get("/").text
     assert library.visitor.post("/searches/", form_at=query, q="colour:red", name="x").status == 302
-    assert "is no key" in library.visitor.get("/").text
+    assert "is not a key" in library.visitor.get("/").text
     library.visitor.post(change.group(1), form_at=query, do="delete")
     assert "Deleted “" in library.visitor.get("/?q=x").text
     assert "Number 7" not in library.visitor.get("/?q=x").text

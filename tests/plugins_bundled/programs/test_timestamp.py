@@ -74,7 +74,7 @@ def said(folder: Path, manifest: bytes, keys: Path) -> tuple[bool, str]:
         ("/status/503", ("later", "it answers 503 Service Unavailable")),
         ("/status/404", ("failed", "it answers 404 Not Found")),
         ("/refused", ("failed", "it says REJECTION")),
-        ("/nonsense", ("failed", "its answer is no time stamp")),
+        ("/nonsense", ("failed", "its answer is not a time stamp")),
     ],
 )
 def test_what_the_authority_says_is_told(page: Page, asked: Authority, path: str, outcome: tuple[str, str]) -> None:

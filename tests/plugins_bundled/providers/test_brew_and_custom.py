@@ -63,7 +63,7 @@ def test_a_command_that_brings_nothing_is_said(providers: "Provider") -> None:
         ({}, "No command is known"),
         ({"custom": {"install": "sh -c x"}}, "has to be a list of words"),
         ({"custom": {"install": ["no-such-installer"]}}, "no-such-installer, which is to install tool, is not there"),
-        ({"custom": {"install": ["true"], "names": ["-rf"]}}, "holds what is no name"),
+        ({"custom": {"install": ["true"], "names": ["-rf"]}}, "holds what is not a name"),
         ({"custom": ["true"]}, "is not a JSON object"),
     ],
 )

@@ -83,17 +83,17 @@ def test_pages_are_listed_by_every_column(
     ("words", "sentence"),
     [
         ("list --sort colour", "no order by 'colour'"),
-        ("list --http-status many", "'many' is no number"),
-        ("list --bookmarked_at__gt someday", "no time"),
+        ("list --http-status many", "'many' is not a number"),
+        ("list --bookmarked_at__gt someday", "not a time"),
         ("list --visibility__in public,friends", "no visibility"),
-        ("list --filter-type=regex (?=a)", "no regular expression"),
+        ("list --filter-type=regex (?=a)", "not a regular expression"),
         ("list --url nowhere", "no URL"),
         ("list --csv url --html", "choose one"),
         ("list --with-headers", "--csv or --html"),
         ("list --csv url,colour", "no field 'colour'"),
         ("list --csv ,", "--csv=url,title"),
-        ("crawl list --schedule zzz", "no id of a schedule"),
-        ("archiveresult list --snapshot zzz", "no id of a snapshot"),
+        ("crawl list --schedule zzz", "not the id of a schedule"),
+        ("archiveresult list --snapshot zzz", "not the id of a snapshot"),
     ],
 )
 def test_what_no_column_has_is_a_sentence(pages: dict[str, Snapshot], words: str, sentence: str) -> None:

@@ -110,7 +110,7 @@ def test_what_the_file_cannot_hold_is_refused_and_nothing_written(conf: Path, va
 
 @pytest.mark.parametrize("key", ["", "A B", "A=B", "[A]", "A\n", "Ä", "#A"])
 def test_a_key_that_is_none_is_refused(conf: Path, key: str) -> None:
-    with pytest.raises(ValueError, match="no setting"):
+    with pytest.raises(ValueError, match="not a setting"):
         write_conf(conf, {key: "1"})
 
 

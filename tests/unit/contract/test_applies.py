@@ -93,7 +93,7 @@ def test_a_hook_has_nothing_to_do_where_a_file_is_that_must_not_be(tmp_path: Pat
 
     assert before
     assert not conditions.is_for_content_of(tmp_path)
-    assert read_applies({"absent": "file.json"})[1] == ["absent is no list of files"]
+    assert read_applies({"absent": "file.json"})[1] == ["absent is not a list of files"]
 
 
 def test_a_page_too_large_to_be_searched_is_not_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +119,7 @@ def test_what_is_not_understood_is_said_and_refuses_nothing(tmp_path: Path) -> N
     plugin = read_plugin("x", tmp_path)
     assert plugin is not None
     assert len(plugin.warnings) == 2
-    assert any("mime is no regular expression" in warning for warning in plugin.warnings)
+    assert any("mime is not a regular expression" in warning for warning in plugin.warnings)
     assert any("no condition color" in warning for warning in plugin.warnings)
     (hook,) = plugin.hooks
     assert hook.applies.mime is None

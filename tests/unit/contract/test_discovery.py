@@ -173,7 +173,7 @@ def test_names_that_nobody_answers_to_are_warned_of(tmp_path: Path) -> None:
     )
     assert [hook.file_name for hook in plugin.hooks] == ["on_Snapshot__late.py"]
     assert len(plugin.warnings) == 4
-    assert any("Snapshot__60_e.sh is no hook's name" in warning for warning in plugin.warnings)
+    assert any("Snapshot__60_e.sh is not a hook's name" in warning for warning in plugin.warnings)
     assert any("step 9" in warning for warning in plugin.warnings)
 
 

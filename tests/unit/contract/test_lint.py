@@ -45,7 +45,7 @@ def test_our_own_plugins_are_passed_in_silence(tmp_path: Path) -> None:
     [
         ({"on_Snapshot__51_x.bg.py": ""}, "error", "step 5"),
         ({"on_Snapshot__x.py": ""}, "warning", "no number"),
-        ({"on_Nothing__10_x.py": ""}, "error", "no hook's name"),
+        ({"on_Nothing__10_x.py": ""}, "error", "not a hook's name"),
         ({"config.json": "{"}, "error", "cannot be read"),
         ({"config.json": {"properties": {"P_X": {"type": "text"}}}}, "error", "P_X"),
         ({"config.json": {"properties": {"P_X": {"type": "string", "minLength": -1}}}}, "error", "draft 7"),

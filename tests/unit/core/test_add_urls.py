@@ -190,7 +190,7 @@ class TestFound:
         assert (taken, refused) == (2, {"denied": 1, "not_allowed": 1, "limit_reached": 1})
 
     def test_a_crawl_whose_lists_cannot_be_understood_is_not_begun(self) -> None:
-        with pytest.raises(SettingError, match="no regular expression"):
+        with pytest.raises(SettingError, match="not a regular expression"):
             snapshot(max_depth=1, config={"URL_ALLOWLIST": "(?!login)"})
         assert not Crawl.objects.exists()
 

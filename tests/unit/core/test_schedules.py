@@ -247,7 +247,7 @@ def test_a_schedule_that_is_removed_leaves_its_crawls() -> None:
 
 
 def test_nothing_is_written_where_its_time_is_none() -> None:
-    with pytest.raises(ValueError, match="no time that comes again"):
+    with pytest.raises(ValueError, match="not a recurring time"):
         schedule(schedule="whenever")
     assert not CrawlSchedule.objects.exists()
 

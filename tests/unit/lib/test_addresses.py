@@ -22,7 +22,7 @@ def test_addresses(text: str, host: str, port: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "localhost", "a:b", "x:0", "x:65536", "x:-1", "x:\u0661"])
 def test_what_is_none(text: str) -> None:
-    with pytest.raises(ValueError, match="no address"):
+    with pytest.raises(ValueError, match="not an address"):
         ListenAddress.parse(text)
 
 

@@ -261,7 +261,7 @@ def test_a_broken_feed_is_read_as_far_as_it_goes() -> None:
         ("https://a.test/", "A & B", ""),
         ("", "", "it names no page"),
     ]
-    with pytest.raises(LinkFileError, match="is no feed"):
+    with pytest.raises(LinkFileError, match="is not a feed"):
         read("<html><p>x", ListFormat.RSS)
 
 
@@ -375,10 +375,10 @@ def test_a_wacz_names_its_pages_itself() -> None:
 @pytest.mark.parametrize(
     ("broken", "sentence"),
     [
-        (PACKED[:-20], "no whole web archive"),
+        (PACKED[:-20], "not a whole web archive"),
         (RECORDS[0] + b"something else", "no WARC"),
         (zipped(letter_txt="dear"), "no WACZ"),
-        (zipped(archive__one_warc_gz=PACKED)[:-30], "no whole web archive"),
+        (zipped(archive__one_warc_gz=PACKED)[:-30], "not a whole web archive"),
         (b"WARC/1.1\r\nContent-Length: many\r\n\r\n", "without its length"),
     ],
 )

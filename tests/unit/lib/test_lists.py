@@ -114,7 +114,7 @@ def test_a_packed_backup_of_firefox_is_read_like_a_plain_one() -> None:
         (packed(b"{}").getvalue()[:-2], "cannot be unpacked"),
         (b"mozLz40\0" + b"\xff\xff\xff\x7f" + b"x", "unpacks to more than 64 MB"),
         (b"mozLz40\0", "cannot be unpacked"),
-        (b"{}", "is no packed backup"),
+        (b"{}", "is not a packed backup"),
     ],
 )
 def test_a_broken_backup_is_said_to_be_one(broken: bytes, sentence: str) -> None:

@@ -16,7 +16,7 @@ def test_sizes_are_read_as_people_write_them(text: str, count: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "m", "-1", "1,5g", "2 gigabytes", "1e9", "12x"])
 def test_what_is_no_size_is_said_so(text: str) -> None:
-    with pytest.raises(ValueError, match="is no size such as 750m or 2g"):
+    with pytest.raises(ValueError, match="is not a size such as 750m or 2g"):
         parse_size(text)
 
 

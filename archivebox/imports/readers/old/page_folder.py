@@ -61,7 +61,7 @@ class PageFolder:
                     found.left_out.append(NotImported(f"{folder.name}/{path}", "This folder cannot be read."))
                 continue
             if not entry.is_file(follow_symlinks=False):
-                why = "It is a symbolic link." if entry.is_symlink() else "It is no regular file."
+                why = "It is a symbolic link." if entry.is_symlink() else "It is not a regular file."
                 found.left_out.append(NotImported(f"{folder.name}/{path}", why))
                 continue
             plugin, name = place_of(path)

@@ -83,7 +83,9 @@ class InstallRequest:
             fail_install(f"{option} in the override of {self.provider} for {self.name} has to be a list of texts")
         given = [text for text in texts if isinstance(text, str) and _NAME.fullmatch(text)]
         if len(given) != len(texts):
-            fail_install(f"{option} in the override of {self.provider} for {self.name} holds what is no name: {texts}")
+            fail_install(
+                f"{option} in the override of {self.provider} for {self.name} holds what is not a name: {texts}"
+            )
         return given
 
     def arguments(self, option: str) -> list[str]:
