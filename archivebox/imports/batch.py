@@ -2,15 +2,17 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
-from functools import partial
 
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.imports.page import ImportedPage, NotImported
+from archivebox.imports.page_files import PageNotImportedError, WrittenFiles
 from archivebox.imports.rows import PageImport
-from archivebox.imports.write import PageNotImportedError, PageWriter, WrittenPage, compare, discard
+from archivebox.imports.write import PageWriter, WrittenPage, difference, discard
+from archivebox.imports.writing_pool import THREADS, WritingPool
+from archivebox.lib.batches import batches
 from archivebox.lib.syncing import sync_file_system
 
 TWICE = "The source has another page of this name."
@@ -18,8 +20,6 @@ SIZE_MOST = 256 * 1024 * 1024
 """Bytes after which a batch ends: the disk has to keep up, and the kernel holds what it has not written in memory."""
 SECONDS_MOST = 5.0
 """What a kill, a pause or a cancel throws away at most, but for one large page."""
-_THREADS = 2
-"""Whose files are written at a time: hashing and the kernel's work need no interpreter."""
 
 
 @dataclass(slots=True)
@@ -41,48 +41,100 @@ class PageBatch:
 
 
 def write_batch(
-    items: Iterable[ImportedPage | NotImported], importing: PageImport, writer: PageWriter, most: int = 0
+    items: Iterable[ImportedPage | NotImported],
+    importing: PageImport,
+    writer: PageWriter,
+    pool: WritingPool,
+    most: int = 0,
 ) -> PageBatch:
     """Write their files, see that these are on the disk, and compare them with what was read.
 
     Fewer than ``most`` pages of them, where these are large or it takes long; what comes behind ``most`` is read to the
-    end. Whatever ``writer.stop`` raises; OSError where the collection cannot be written to: then nothing of it stays.
+    end. Whatever ``pool.stop`` raises; OSError where the collection cannot be written to: then nothing of it stays.
     """
-    begun: list[WrittenPage] = []
+    writing = _Writing(pool)
     try:
-        return _write_batch(items, importing, writer, most, begun)
+        batch = _write_batch(items, importing, writer, writing, most)
+        sync_file_system(DATA_FOLDER.root)
+        _compare_all(batch, pool)
     except BaseException:  # raised again
-        for written in begun:
-            discard(written)
+        writing.cancel()
         raise
+    batch.left_out += [item for written in batch.written for item in written.left_out]
+    return batch
+
+
+class _Writing:
+    """Pages on their way into the collection."""
+
+    def __init__(self, pool: WritingPool) -> None:
+        self._pool = pool
+        self._begun: list[WrittenPage] = []
+        """All of which files may be there."""
+        self._planned: list[WrittenPage] = []
+        self._running = deque[tuple[list[WrittenPage], Future[list[WrittenFiles]]]]()
+
+    @property
+    def asks_singly(self) -> bool:
+        """Whether one page takes as long as what is asked for together: it is large, or nobody is asked."""
+        return self._pool.at_once == 1
+
+    def stop(self) -> None:
+        """Whatever it raises that is called again and again."""
+        self._pool.stop()
+
+    def add(self, planned: WrittenPage) -> None:
+        self._begun.append(planned)
+        self._planned.append(planned)
+        if len(self._planned) >= self._pool.at_once or self._pool.is_idle:
+            self._begin()
+
+    def collect(self, batch: PageBatch, waiting: int) -> None:
+        """Wait until no more than so many are asked for, and count what became of the others."""
+        while len(self._running) > waiting:
+            pages, future = self._running[0]
+            written = self._pool.result(future)
+            self._running.popleft()
+            for page, files in zip(pages, written, strict=True):
+                page.page.done()
+                _count(batch, page, files)
+
+    def collect_all(self, batch: PageBatch) -> None:
+        if self._planned:
+            self._begin()
+        self.collect(batch, 0)
+
+    def cancel(self) -> None:
+        """Delete the files of all."""
+        self._pool.cancel()
+        for page in self._begun:
+            discard(page)
+        for pages in (*(pages for pages, _ in self._running), self._planned):
+            for page in pages:
+                page.page.done()
+
+    def _begin(self) -> None:
+        self._running.append((self._planned, self._pool.write([page.planned_files() for page in self._planned])))
+        self._planned = []
 
 
 def _write_batch(
     items: Iterable[ImportedPage | NotImported],
     importing: PageImport,
     writer: PageWriter,
+    writing: _Writing,
     most: int,
-    begun: list[WrittenPage],
 ) -> PageBatch:
-    """``begun``: gets each page of which files may be there."""
     batch, keys, until = PageBatch(), set[str](), time.monotonic() + SECONDS_MOST
-    running = deque[tuple[WrittenPage, Future[None]]]()
-    with ThreadPoolExecutor(_THREADS, thread_name_prefix="import") as pool:
-        for item in items:
-            writer.stop()
-            planned = _plan(item, batch, keys, importing, writer)
-            if planned is not None:
-                begun.append(planned)
-                running.append((planned, pool.submit(_write, planned, writer)))
-            if len(running) > _THREADS:
-                _collect(batch, *running.popleft())
-            if batch.pages < most and (batch.size > SIZE_MOST or time.monotonic() > until):
-                break
-        for one in running:
-            _collect(batch, *one)
-        sync_file_system(DATA_FOLDER.root)
-        _compare_all(batch, writer, pool)
-    batch.left_out += [item for written in batch.written for item in written.left_out]
+    for item in items:
+        writing.stop()
+        planned = _plan(item, batch, keys, importing, writer)
+        if planned is not None:
+            writing.add(planned)
+        writing.collect(batch, THREADS if writing.asks_singly else 2 * THREADS)
+        if batch.pages < most and (batch.size > SIZE_MOST or time.monotonic() > until):
+            break
+    writing.collect_all(batch)
     return batch
 
 
@@ -108,36 +160,26 @@ def _plan(
     return None
 
 
-def _write(planned: WrittenPage, writer: PageWriter) -> None:
+def _count(batch: PageBatch, page: WrittenPage, files: WrittenFiles) -> None:
     try:
-        writer.write(planned)
-    finally:
-        planned.page.done()
-
-
-def _collect(batch: PageBatch, written: WrittenPage, future: Future[None]) -> None:
-    try:
-        future.result()
+        page.learn(files)
     except PageNotImportedError as error:
-        batch.failed.append(NotImported(written.url, str(error)))
+        batch.failed.append(NotImported(page.url, str(error)))
         return
-    batch.written.append(written)
-    batch.size += written.size
+    batch.written.append(page)
+    batch.size += page.size
 
 
-def _compare_all(batch: PageBatch, writer: PageWriter, pool: ThreadPoolExecutor) -> None:
+def _compare_all(batch: PageBatch, pool: WritingPool) -> None:
     written, batch.written = batch.written, []
-    for page, problem in zip(written, pool.map(partial(_difference, writer.stop), written), strict=True):
-        if problem:
-            discard(page)
-            batch.failed.append(NotImported(page.url, problem))
-        else:
-            batch.written.append(page)
-
-
-def _difference(stop: Callable[[], None], written: WrittenPage) -> str:
-    try:
-        compare(written, stop)
-    except PageNotImportedError as error:
-        return str(error)
-    return ""
+    running = [
+        (pages, pool.differences([(page.whole_path, page.hashes) for page in pages]))
+        for pages in batches(written, pool.at_once)
+    ]
+    for pages, future in running:
+        for page, (missing, changed) in zip(pages, pool.result(future), strict=True):
+            if problem := difference(missing, changed):
+                discard(page)
+                batch.failed.append(NotImported(page.url, problem))
+            else:
+                batch.written.append(page)

@@ -112,7 +112,8 @@ def stored_key(key: str) -> str:
 def _results(written: WrittenPage) -> Iterator[tuple[UUID, dict[str, Any]]]:
     for output, files in written.results:
         is_said = output.status in {Status.FAILED, Status.SKIPPED}
-        yield new_id(), files | {
+        yield new_id(), {
+            **files,
             "snapshot_id": written.key, "plugin": output.plugin, "hook_name": None, "status": output.status.value,
             "reason": Reason.DECLARED.value if is_said else "", "retry_at": None, "output_str": clean(output.summary),
             "start_ts": output.started_at, "end_ts": output.ended_at,

@@ -11,16 +11,19 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from archivebox.base_models.transactions import write_transaction
+from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.intake.add_urls import default_visibility
 from archivebox.core.snapshot import Snapshot
 from archivebox.imports.batch import PageBatch, write_batch
 from archivebox.imports.models import ImportedSnapshot
-from archivebox.imports.page import ImportedPage, NotImported, NotReadableError
+from archivebox.imports.page import ImportedPage, NotImported, NotReadableError, go_on
+from archivebox.imports.page_files import PageNotImportedError
 from archivebox.imports.readers.single_file import SingleFilePage, date_in, read_comment
 from archivebox.imports.rows import PageImport
 from archivebox.imports.scratch import Scratch
 from archivebox.imports.transfer import Transfer
-from archivebox.imports.write import PageNotImportedError, PageWriter, discard
+from archivebox.imports.write import PageWriter, discard
+from archivebox.imports.writing_pool import WritingPool
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.upkeep import learn
 
@@ -47,8 +50,9 @@ def keep_upload(content: Iterable[bytes], url: str, created_by: User, noting: No
     importing = PageImport(f"upload of {created_by.pk}", LABEL, created_by, default_visibility({}).value)
     page = SingleFilePage(path, url, date_in(read_comment(path)) or timezone.now())
     # Two requests with the same file may be here at once: each writes a folder of its own.
-    writer = PageWriter(scratch.path.name, created_by.username, Transfer.COPY)
-    batch = write_batch(_noted(page.pages(), writer, scratch), importing, writer)
+    writer = PageWriter(scratch.path.name, created_by.username)
+    with WritingPool(DATA_FOLDER.keys, Transfer.COPY, go_on, has_processes=False) as pool:
+        batch = write_batch(_noted(page.pages(), writer, scratch), importing, writer, pool)
     is_new = not batch.known and _write_rows(batch, importing, noting)
     snapshot = ImportedSnapshot.objects.select_related("snapshot").get(source=importing.source, key=path.name).snapshot
     if not Snapshot.objects.kept().filter(pk=snapshot.pk).exists():

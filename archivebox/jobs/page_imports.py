@@ -3,11 +3,13 @@
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 from uuid import UUID
 
 from archivebox.config.page_storage import has_store
+from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.page_storage.storing_later import store_marked
 from archivebox.core.snapshot import Snapshot
 from archivebox.imports.batch import PageBatch, write_batch
@@ -19,6 +21,7 @@ from archivebox.imports.rows import PageImport
 from archivebox.imports.take_over import take_over
 from archivebox.imports.transfer import Transfer
 from archivebox.imports.write import PageWriter
+from archivebox.imports.writing_pool import WritingPool
 from archivebox.jobs.action import DeferredError, Failures, JobAction, Options
 from archivebox.jobs.job import Job, JobPart
 from archivebox.lib.jsonl import JSON
@@ -28,6 +31,8 @@ from archivebox.search.upkeep import learn
 
 log = logging.getLogger(__name__)
 
+FEW = 20
+"""Pages that are not worth the start of processes that write them."""
 FEWER = "The source has fewer pages than when the import began."
 NOT_STORED = (
     "The object store did not answer: pages that are not stored yet are stored when it does, by a running server."
@@ -93,6 +98,9 @@ class ImportPages(JobAction):
     def interrupt(self) -> None:
         self._is_stopped = True
 
+    def close(self) -> None:
+        self._pool.close()
+
     def _stop(self) -> None:
         if self._is_stopped:
             raise DeferredError
@@ -105,7 +113,7 @@ class ImportPages(JobAction):
         self._importing = self._import()
         most = len(keys)
         items = self._next_items(None if self._is_last_part() else most)
-        self._done = write_batch(items, self._importing, self._writer(), most)
+        self._done = write_batch(items, self._importing, self._writer(), self._pool, most)
         self._behind = self._done.last or self.job.memory["after"]
         left_out = [*self._done.failed, *self._done.left_out]
         self._length = LeftOutList(self.job.pk).append(self.job.memory["length"], left_out)
@@ -161,8 +169,12 @@ class ImportPages(JobAction):
         return PageImport(memory["source"], label, self.job.created_by, self.job.options["visibility"], crawls)
 
     def _writer(self) -> PageWriter:
-        transfer = Transfer(self.job.options["transfer"])
-        return PageWriter(self.job.memory["source"], self.job.created_by.username, transfer, self._stop)
+        return PageWriter(self.job.memory["source"], self.job.created_by.username, self._stop)
+
+    @cached_property
+    def _pool(self) -> WritingPool:
+        transfer, has_many = Transfer(self.job.options["transfer"]), (self.job.total or 0) > FEW
+        return WritingPool(DATA_FOLDER.keys, transfer, self._stop, has_processes=has_many)
 
     def _end_former(self) -> None:
         """Have the pages of the part before this one stored, and found by their words; that may be done twice."""
@@ -171,7 +183,7 @@ class ImportPages(JobAction):
             return
         self._store(keys)
         try:
-            learn(list(Snapshot.objects.filter(pk__in=keys)))
+            learn(Snapshot.objects.filter(pk__in=keys))
         except SearchUnavailableError as problem:
             self._problem = f"{NOT_INDEXED} {problem}"
 

@@ -1,6 +1,6 @@
 """Owns keeping the index true to what people remove and bring back."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from archivebox.core.snapshot import Snapshot
 from archivebox.lib.batches import batches
@@ -18,8 +18,8 @@ def forget(snapshots: Sequence[Snapshot]) -> None:
             backend.remove(batch)
 
 
-def learn(snapshots: Sequence[Snapshot]) -> None:
-    """Bring their texts into the index again. SearchUnavailableError."""
+def learn(snapshots: Iterable[Snapshot]) -> None:
+    """Bring their texts into the index again; nobody asks for them where there is none. SearchUnavailableError."""
     backend = chosen_backend()
     if backend is not None:
         with backend.indexing() as indexing:

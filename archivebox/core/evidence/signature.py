@@ -1,24 +1,16 @@
-"""Owns the signature over the hashes of a snapshot: making it, and saying whether it holds."""
+"""Owns the signature over the hashes of a snapshot: in its folder, and saying whether it holds."""
 
 import hashlib
 import json
 import stat
 from collections.abc import Set as AbstractSet
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from uuid import UUID
 
-from django.utils import timezone
-
+from archivebox.core.evidence.signer import MANIFEST, SIGNATURE, STATEMENT, Signer, Statement
 from archivebox.lib.files import atomic_write, read_regular
 from archivebox.machine.fleet_keys import refresh_public_keys
-
-MANIFEST = "hashes/hashes.json"
-"""What the plugin that hashes leaves in the folder of a snapshot; the signature lies beside it."""
-STATEMENT = "hashes/signature.json"
-"""What is signed, to the byte. Written last: while it is not there, the hashes are not signed."""
-SIGNATURE = "hashes/signature.sig"
-PUBLIC_KEY = "hashes/signature.pem"
 
 MANIFEST_SIZE = 256 * 1024 * 1024
 """Bytes of the longest list of hashes that is signed: that of a million files."""
@@ -26,24 +18,6 @@ STATEMENT_SIZE = 64 * 1024
 
 UNSIGNED = "It is not signed. “Sign unsigned pages” in the Library does so, or `archivebox snapshot sign`."
 DOES_NOT_FIT = "The signature does not fit: signature.json or signature.sig was changed."
-
-
-class KeyUnusableError(Exception):
-    """A key that cannot be read, or made; the message says which, and why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """What the signature says: this list of hashes was made of this page, and was here at this time."""
-
-    algorithm: str
-    key_id: str
-    public_key: str
-    file: str
-    sha256: str
-    snapshot: str
-    url: str
-    signed_at: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,34 +32,6 @@ class Checked:
 def is_unsigned(folder: Path) -> bool:
     """Whether there are hashes that wait for their signature."""
     return (folder / MANIFEST).exists() and not (folder / STATEMENT).exists()
-
-
-class Signer:
-    """Signs hashes with the key in the folder ``keys``, which is read once; KeyUnusableError if it cannot be."""
-
-    def __init__(self, keys: Path) -> None:
-        from archivebox.lib import signatures  # cryptography costs 30 ms, which most commands and pages need not pay
-
-        try:
-            self._key = signatures.signing_key(keys)
-        except (OSError, ValueError) as error:
-            raise KeyUnusableError(f"{keys / signatures.SIGNING_KEY}: {error}") from error
-        self._public = signatures.public_pem(self._key)
-        self._known = {"algorithm": signatures.ALGORITHM, "key_id": signatures.key_id(self._public)}
-
-    def files(self, manifest: bytes, snapshot_id: UUID, url: str) -> dict[str, bytes]:
-        """Path in the snapshot's folder → content, in the order in which they are to be written."""
-        statement = Statement(
-            **self._known,
-            public_key=self._public,
-            file=Path(MANIFEST).name,
-            sha256=hashlib.sha256(manifest).hexdigest(),
-            snapshot=str(snapshot_id),
-            url=url,
-            signed_at=timezone.now().isoformat(timespec="seconds"),
-        )
-        data = (json.dumps(asdict(statement), ensure_ascii=False, indent=1) + "\n").encode()
-        return {PUBLIC_KEY: self._public.encode(), SIGNATURE: self._key.sign(data), STATEMENT: data}
 
 
 def sign(folder: Path, keys: Path, snapshot_id: UUID, url: str) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 from cryptography.x509 import Certificate, load_pem_x509_certificates
 from rfc3161_client import TimeStampResponse, VerificationError, VerifierBuilder, decode_timestamp_response
 
-from archivebox.core.evidence.signature import MANIFEST, Checked
+from archivebox.core.evidence.signature import Checked
+from archivebox.core.evidence.signer import MANIFEST
 from archivebox.lib.files import read_regular
 
 STAMP = "timestamp/hashes.tsr"

@@ -16,15 +16,8 @@ from uuid import UUID
 from archivebox.config.page_storage import has_store
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.archiveresult import ArchiveResult
-from archivebox.core.evidence.signature import (
-    MANIFEST,
-    MANIFEST_SIZE,
-    Checked,
-    KeyUnusableError,
-    check,
-    is_unsigned,
-    sign,
-)
+from archivebox.core.evidence.signature import MANIFEST_SIZE, Checked, check, is_unsigned, sign
+from archivebox.core.evidence.signer import MANIFEST, KeyUnusableError
 from archivebox.core.outputs.output_files import output_columns
 from archivebox.core.page_storage.folder import expect_changes, local_folder
 from archivebox.core.page_storage.uploading import store_page

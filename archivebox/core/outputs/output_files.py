@@ -85,14 +85,20 @@ def output_columns(folder: Path) -> dict[str, Any]:
 
 def columns_of(files: Iterable[OutputFile]) -> dict[str, Any]:
     """The same of files that are known already, those of the folder itself first."""
-    return _listing(iter(files), ALL).columns
+    return _listed(iter(files))[0]
 
 
 def _listing(found: Iterator[OutputFile], claim: Claim) -> Listing:
+    columns, listed = _listed(found)
+    own = [file.size for file in listed if claim.holds(file)]
+    return Listing(columns, bool(own), any(own))
+
+
+def _listed(found: Iterator[OutputFile]) -> tuple[dict[str, Any], list[OutputFile]]:
+    """The columns, and the files that they name."""
     files = (file for file in found if not file.path.endswith(NOT_LISTED))
     listed = sorted(islice(files, MOST_LISTED))
     size, mimetypes = sum(file.size for file in listed), {file.mimetype for file in listed}
-    own = [file.size for file in listed if claim.holds(file)]
     for file in files:
         size += file.size
         mimetypes.add(file.mimetype)
@@ -101,9 +107,9 @@ def _listing(found: Iterator[OutputFile], claim: Claim) -> Listing:
         "output_size": size,
         "output_mimetypes": ",".join(sorted(mimetypes))[:512],
     }
-    return Listing(columns, bool(own), any(own))
+    return columns, listed
 
 
 def _as_text(path: str) -> str:
     r"""A file's name as a database can keep it: bytes that are no UTF-8 as ``\xff``."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
+    return path if path.isascii() else os.fsencode(path).decode("utf-8", "backslashreplace")

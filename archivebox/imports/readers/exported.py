@@ -24,8 +24,8 @@ from archivebox.imports.page import (
     Reader,
     SourceReport,
 )
+from archivebox.imports.page_files import PageNotImportedError
 from archivebox.imports.scratch import Scratch
-from archivebox.imports.write import PageNotImportedError
 
 DAMAGES = (
     BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, LookupError, TypeError,

@@ -12,7 +12,8 @@ from django.utils.safestring import mark_safe
 from archivebox.contract.formats import File, Format, FormatKind, kind_of
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.evidence import verification
-from archivebox.core.evidence.signature import STATEMENT, read_statement
+from archivebox.core.evidence.signature import read_statement
+from archivebox.core.evidence.signer import STATEMENT
 from archivebox.core.evidence.timestamp import STAMP, stamped_at
 from archivebox.core.snapshot import Snapshot
 from archivebox.lib.html_sanitizer import article

@@ -18,7 +18,8 @@ from archivebox.base_models.rows import new_id
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.users import system_user
 from archivebox.core.crawl_control.retry import retry_failed
-from archivebox.core.evidence.signature import STATEMENT, UNSIGNED, sign
+from archivebox.core.evidence.signature import UNSIGNED, sign
+from archivebox.core.evidence.signer import STATEMENT
 from archivebox.core.evidence.verification import NO_HASHES
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.core.versions.url_versions import mark_for_purge, restore

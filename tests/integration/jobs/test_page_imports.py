@@ -6,11 +6,14 @@ import hashlib
 import json
 import os
 import sqlite3
+import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from django.db import connections
 
 from archivebox.base_models.users import system_user
 from archivebox.config.settings import DATA_FOLDER
@@ -29,7 +32,7 @@ from archivebox.jobs.begin_import import begin_import
 from archivebox.jobs.carrying_out import next_part, write_part
 from archivebox.jobs.job import packed
 from archivebox.jobs.models import Job, JobFailure, JobPart
-from archivebox.jobs.page_imports import ImportPages
+from archivebox.jobs.page_imports import FEW, ImportPages
 from archivebox.lib.batches import batches
 from tests.carrying_out import carried_out, leased
 from tests.old_collection import FIRST, SECOND, make_old_collection
@@ -251,6 +254,63 @@ def test_unreadable_pages_are_not_counted_again_after_a_kill(tmp_path: Path) -> 
     assert [one.item for one in LeftOutList(job.pk).first(10)] == ["http://a.example/1", "http://a.example/2"]
 
 
+def add_pages(source: Path, count: int, text: str) -> None:
+    """Some with one file each."""
+    rows = [(f"{number:032}", f"https://example.com/{number}", f"17000{number:05}.0") for number in range(count)]
+    with closing(sqlite3.connect(source / "index.sqlite3")) as database:
+        database.executemany("INSERT INTO core_snapshot VALUES (?, ?, ?, '', '2023-11-15 00:00:00', NULL)", rows)
+        database.commit()
+    for _, url, timestamp in rows:
+        (source / "archive" / timestamp).mkdir()
+        (source / "archive" / timestamp / "singlefile.html").write_text(f"<title>{url}</title>{text}")
+
+
+def written_since(former: dict[Path, int]) -> set[Path]:
+    return {path for path, made in saved_pages().items() if former.get(path) != made}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_pages_are_written_by_processes_as_few_are_by_none(source: Path) -> None:
+    add_pages(source, FEW, "rowan")
+    (source / "archive" / "1700000003.0" / "outside").symlink_to("/etc/hostname")
+    begun = leased(begin_import(source, open_reader(source).report(), system_user()))
+    split(begun, 15)
+    Job.objects.filter(pk=begun.pk).update(owner=None)
+    job = carried_out(begun)
+    assert (job.done, job.failed, job.memory["counts"]["files"]) == (FEW + 2, 0, 2 * FEW + 8)
+    assert problems_of(Snapshot.objects.all()) == {}
+    page = Snapshot.objects.get(imported_from__key="1700000003.0")
+    assert [one.plugin for one in page.archiveresult_set.order_by("plugin")] == ["hashes", "htmltotext", "singlefile"]
+    listed = page.archiveresult_set.get(plugin="singlefile").output_files
+    assert listed == {"singlefile.html": {"size": page.path.joinpath("singlefile/singlefile.html").stat().st_size,
+                                          "mimetype": "text/html"}}  # fmt: skip
+    assert ("1700000003.0/outside", "It is a symbolic link.") in {
+        (one.item, one.reason) for one in LeftOutList(job.pk).first(10)
+    }
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_import_by_processes_that_is_interrupted_leaves_no_files(source: Path) -> None:
+    add_pages(source, FEW, "rowan")
+    large = source / "archive" / f"17000{FEW - 1:05}.0"
+    (large / "large.html").touch()
+    os.truncate(large / "large.html", 64 << 30)  # a hole: no disk is needed
+    job = leased(begin_import(source, open_reader(source).report(), system_user(), transfer=Transfer.LINK))
+    action, part, former = ImportPages(job), next_part(job), saved_pages()
+    assert part is not None
+    action.begin_or_resume()
+    with ThreadPoolExecutor(1) as thread:
+        preparing = thread.submit(action.prepare, part.keys)
+        while not any(path.name == "large.html" for path in written_since(former)):
+            time.sleep(0.01)
+        action.interrupt()
+        with pytest.raises(DeferredError):
+            preparing.result()
+        thread.submit(connections.close_all).result()
+    action.close()
+    assert written_since(former) == set()
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_part_ends_early_behind_a_large_file_and_goes_on_there(source: Path) -> None:
     with closing(sqlite3.connect(source / "index.sqlite3")) as database:
@@ -277,9 +337,10 @@ def test_reading_an_old_collection_ends_when_it_is_to_stop(source: Path) -> None
 def saved_pages() -> dict[Path, int]:
     """Those in the collection, and when each was made: other tests may have left files of the same names."""
     found = {}
-    for path in DATA_FOLDER.users.rglob("*.html"):
-        with suppress(FileNotFoundError):  # another thread replaces them
-            found[path] = path.stat().st_ctime_ns
+    for folder, _, names in os.walk(DATA_FOLDER.users):  # rglob breaks where another thread removes a folder
+        for path in (Path(folder, name) for name in names if name.endswith(".html")):
+            with suppress(FileNotFoundError):  # another thread replaces them
+                found[path] = path.stat().st_ctime_ns
     return found
 
 

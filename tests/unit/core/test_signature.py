@@ -8,24 +8,13 @@ import re
 import shutil
 import subprocess
 import uuid
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
-from archivebox.core.evidence.signature import (
-    DOES_NOT_FIT,
-    MANIFEST,
-    PUBLIC_KEY,
-    SIGNATURE,
-    STATEMENT,
-    UNSIGNED,
-    Checked,
-    KeyUnusableError,
-    check,
-    is_unsigned,
-    read_statement,
-    sign,
-)
+from archivebox.core.evidence.signature import DOES_NOT_FIT, UNSIGNED, Checked, check, is_unsigned, read_statement, sign
+from archivebox.core.evidence.signer import MANIFEST, PUBLIC_KEY, SIGNATURE, STATEMENT, KeyUnusableError
 from archivebox.lib.signatures import SIGNING_KEY, key_id, public_keys, signing_key
 
 PAGE = uuid.UUID(int=7)
@@ -116,6 +105,13 @@ def test_the_key_is_its_owners_alone_and_one_that_cannot_be_read_is_said_and_lef
     with pytest.raises(KeyUnusableError, match=SIGNING_KEY):
         sign(folder, keys, PAGE, URL)
     assert private.read_text() == "no key"
+
+
+def test_a_statement_is_json_of_one_field_a_line(folder: Path) -> None:
+    data = (folder / STATEMENT).read_bytes()
+    said = read_statement(data)
+    assert said is not None
+    assert data.decode() == json.dumps(asdict(said), ensure_ascii=False, indent=1) + "\n"
 
 
 def test_what_is_no_statement_is_none() -> None:

@@ -107,14 +107,15 @@ class OldCollection(InterruptibleReader):
 
     def _imported(self, page: OldPage) -> Iterator[ImportedPage | NotImported]:
         below = self._folder_of(page)
-        folder = PageFolder.read(self._root / below) if below else PageFolder()
+        path = self._root / below
+        folder = PageFolder.read(path) if below else PageFolder()
         results = page.results or self._results_of_index(page)
         yield from folder.left_out
         captured_at = page.captured_at
         if captured_at is None:
             yield NotImported(page.url, "It has no date.")
             return
-        status, mime_type = headers_of(self._root / below) if below else (0, "")
+        status, mime_type = headers_of(path) if below else (0, "")
         outputs, made = tuple(folder.outputs(results)), self._texts.scratch.page_folder()
         if not any(one.plugin == "htmltotext" for one in outputs):
             outputs += self._texts.read(folder, page.own_url, made)

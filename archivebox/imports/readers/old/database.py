@@ -1,5 +1,6 @@
 """Owns reading the database of an earlier ArchiveBox: from a copy, whatever its version."""
 
+import json
 import shutil
 import sqlite3
 import tempfile
@@ -9,8 +10,11 @@ from pathlib import Path
 
 from archivebox.imports.readers.old.moments import closest_moment, moment
 from archivebox.imports.readers.old.record import OldPage, OldResult, split_tags
+from archivebox.lib.batches import batches
 
 Row = Mapping[str, object]
+_BATCH = 200
+"""Pages whose tags and results are read together."""
 _VERSIONS = (
     ("machine_process", "0.9"),
     ("core_archiveresult.plugin", "0.9"),
@@ -68,23 +72,26 @@ class OldDatabase:
     def pages(self, after: str = "") -> Iterator[OldPage]:
         """In the order of their timestamps, each with its tags and results."""
         query = "SELECT * FROM core_snapshot WHERE timestamp > ? ORDER BY timestamp"
-        for row in self._rows(query, after):
-            yield self._page(row)
+        for rows in batches(self._rows(query, after), _BATCH):
+            keys = json.dumps([row["id"] for row in rows])
+            tags, results = self._tags(keys), self._results(keys)
+            for row in rows:
+                yield self._page(row, tags, results)
 
     def rows_of(self, table: str) -> list[Row]:
         """All of a small table; none where there is no such table."""
         return list(self._rows(f"SELECT * FROM {table}")) if self._has(table) else []  # noqa: S608 - our own names
 
-    def _page(self, row: Row) -> OldPage:
-        timestamp = str(row["timestamp"])
+    def _page(self, row: Row, tags: Mapping[object, list[str]], results: Mapping[object, list[OldResult]]) -> OldPage:
+        timestamp, key = str(row["timestamp"]), row["id"]
         return OldPage(
             timestamp=timestamp,
             url=str(row["url"]),
             title=str(row.get("title") or ""),
-            tags=self._tags(row),
+            tags=tuple(tags.get(key, ())) if self._has("core_snapshot_tags") else split_tags(row.get("tags")),
             added_at=moment(row.get("downloaded_at") or row.get("added") or row.get("created_at")),
             bookmarked_at=closest_moment(row.get("bookmarked_at"), timestamp),
-            results=tuple(self._results(row)),
+            results=tuple(results.get(key, ())),
         )
 
     def key_of(self, page: OldPage) -> str:
@@ -92,23 +99,31 @@ class OldDatabase:
         rows = self._rows("SELECT id FROM core_snapshot WHERE timestamp = ?", page.timestamp)
         return next((str(row["id"]).replace("-", "") for row in rows), "")
 
-    def _tags(self, row: Row) -> tuple[str, ...]:
-        if not self._has("core_snapshot_tags"):
-            return split_tags(row.get("tags"))
-        names = self._rows(
-            "SELECT name FROM core_tag JOIN core_snapshot_tags ON tag_id = core_tag.id WHERE snapshot_id = ?"
-            " ORDER BY name", row["id"],
-        )  # fmt: skip
-        return tuple(str(one["name"]) for one in names)
+    def _tags(self, keys: str) -> Mapping[object, list[str]]:
+        """Those of pages, by the keys of their rows. ``keys``: as a JSON array."""
+        found: dict[object, list[str]] = {}
+        if self._has("core_snapshot_tags"):
+            query = (
+                "SELECT snapshot_id, name FROM core_tag JOIN core_snapshot_tags ON tag_id = core_tag.id"
+                " WHERE snapshot_id IN (SELECT value FROM json_each(?)) ORDER BY name"
+            )
+            for one in self._rows(query, keys):
+                found.setdefault(one["snapshot_id"], []).append(str(one["name"]))
+        return found
 
-    def _results(self, row: Row) -> Iterator[OldResult]:
-        if not self._has("core_archiveresult", "snapshot_id"):
-            return
-        query = "SELECT * FROM core_archiveresult WHERE snapshot_id = ? ORDER BY start_ts"
-        for one in self._rows(query, row["id"]):
-            result = OldResult.of(one.get("plugin") or one.get("extractor"), one)
-            if result is not None:
-                yield result
+    def _results(self, keys: str) -> Mapping[object, list[OldResult]]:
+        """The same of results."""
+        found: dict[object, list[OldResult]] = {}
+        if self._has("core_archiveresult", "snapshot_id"):
+            query = (
+                "SELECT * FROM core_archiveresult WHERE snapshot_id IN (SELECT value FROM json_each(?))"
+                " ORDER BY start_ts"
+            )
+            for one in self._rows(query, keys):
+                result = OldResult.of(one.get("plugin") or one.get("extractor"), one)
+                if result is not None:
+                    found.setdefault(one["snapshot_id"], []).append(result)
+        return found
 
     def _has(self, table: str, column: str = "") -> bool:
         columns = self._columns.get(table, set())

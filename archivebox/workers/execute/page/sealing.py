@@ -12,7 +12,8 @@ from typing import Any
 from archivebox.config.page_storage import has_store
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.archiveresult import ArchiveResult
-from archivebox.core.evidence.signature import MANIFEST, KeyUnusableError, is_unsigned, sign
+from archivebox.core.evidence.signature import is_unsigned, sign
+from archivebox.core.evidence.signer import MANIFEST, KeyUnusableError
 from archivebox.core.outputs.output_files import output_columns
 from archivebox.core.page_storage.folder import local_folder
 from archivebox.core.page_storage.uploading import BodyGoneError, note_adopted
