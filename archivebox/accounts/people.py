@@ -41,7 +41,7 @@ def make(by: User | None, name: str, role: Role, action: str, **detail: str) -> 
         raise PeopleError(f"The name {name} is that of the command line. Take another one.")
     with write_transaction():
         user = User.objects.create_user(name)
-        _give(user, role)
+        _apply_role(user, role)
         audit.record(by, action, user, username=name, role=role.value, **detail)
     return user
 
@@ -51,13 +51,13 @@ def invitation(user: User) -> str:
     return make_login_token(user.pk)
 
 
-def give_role(by: User | None, user: User, role: Role) -> None:
+def set_role(by: User | None, user: User, role: Role) -> None:
     """Make ``user`` an admin, editor or viewer. PeopleError where no administrator would be left."""
     with write_transaction():
         if role is not Role.ADMIN:
             _keep_an_admin(user)
         before = role_of(user)
-        _give(user, role)
+        _apply_role(user, role)
         audit.record(by, "user.role", user, username=user.username, before=before.value, after=role.value)
 
 
@@ -79,7 +79,7 @@ def enable(by: User, user: User) -> None:
         audit.record(by, "user.enabled", user, username=user.username)
 
 
-def _give(user: User, role: Role) -> None:
+def _apply_role(user: User, role: Role) -> None:
     user.is_superuser = user.is_staff = role is Role.ADMIN
     user.save(update_fields=["is_superuser", "is_staff"])
     if role is not Role.ADMIN:

@@ -84,16 +84,16 @@ def _not_there(_request: HttpRequest, _error: Http404) -> HttpResponse:
 
 def _not_valid(_request: HttpRequest, error: ValidationError) -> HttpResponse:
     errors: list[JSON] = [_place(one) for one in error.errors]
-    sentence = "; ".join(f"{_where(one)}: {_said(one)}" for one in error.errors[:3])
+    sentence = "; ".join(f"{_where(one)}: {_message_of(one)}" for one in error.errors[:3])
     return answer(422, f"Invalid request. {sentence}.", errors=errors)
 
 
 def _place(error: Mapping[str, Any]) -> JSON:
     """Where in the request something is wrong, and what; never the value, which may be a secret."""
-    return {"where": _where(error), "detail": _said(error)}
+    return {"where": _where(error), "detail": _message_of(error)}
 
 
-def _said(error: Mapping[str, Any]) -> str:
+def _message_of(error: Mapping[str, Any]) -> str:
     return "There is no such field" if error.get("type") == "extra_forbidden" else str(error["msg"])
 
 

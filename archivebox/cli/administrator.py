@@ -84,7 +84,7 @@ def ask_for_crawls(session: Session, crawls: Any) -> None:
         wanted = wanted_programs(resolve_settings(crawl.layers()), crawl.urls.splitlines()) | wanted
     failed_before = _failed_before(session)
     installed = _ask(session, [request for name, request in wanted.items() if name not in failed_before])
-    _look_again(installed)
+    _reopen_given_up(installed)
 
 
 def may_have_to_ask() -> bool:
@@ -230,7 +230,7 @@ def _process(session: Session, provider: str, cmd: list[str]) -> Process:
     )
 
 
-def _look_again(names: list[str]) -> None:
+def _reopen_given_up(names: list[str]) -> None:
     """An orchestrator that was at work may have given them up, and what needs them, while the password was typed."""
     if not names:
         return

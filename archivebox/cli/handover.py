@@ -273,18 +273,18 @@ class CallerConnection:
 
     def expect_to_be_asked_back(self) -> None:
         """Be ready to be told that the server ends."""
-        signal.signal(signal.SIGUSR1, self._give_back)
+        signal.signal(signal.SIGUSR1, self._return_command)
 
     def connect(self, connection: socket.socket) -> None:
         """Tell this caller from now on, whose own end is a SIGTERM to us: the kernel says that there is something."""
         self._connection = connection
-        signal.signal(signal.SIGUSR2, self._look_for_caller)
+        signal.signal(signal.SIGUSR2, self._watch_caller)
         fcntl.fcntl(connection, fcntl.F_SETOWN, os.getpid())
         fcntl.fcntl(connection, fcntl.F_SETSIG, signal.SIGUSR2)
         fcntl.fcntl(connection, fcntl.F_SETFL, fcntl.fcntl(connection, fcntl.F_GETFL) | os.O_ASYNC)
-        self._look_for_caller()
+        self._watch_caller()
 
-    def _look_for_caller(self, *_: object) -> None:
+    def _watch_caller(self, *_: object) -> None:
         """It says nothing any more but by its end."""
         try:
             is_gone = self._connection is not None and not self._connection.recv(1, socket.MSG_DONTWAIT)
@@ -315,7 +315,7 @@ class CallerConnection:
             except OSError:
                 self._connection = None  # it was killed
 
-    def _give_back(self, _number: int, _frame: FrameType | None) -> None:
+    def _return_command(self, _number: int, _frame: FrameType | None) -> None:
         """The server ends: the caller goes on, once it knows with what."""
         self._is_asked_back = True
         if self._is_accepted:

@@ -244,7 +244,7 @@ class ArchiveResult(TabledRow):
             hook, declared, files, exit_code=process.exit_code, end_reason=end_reason, stderr=process.stderr
         )
         result = outcome(ending)
-        if title := title_said(hook, declared):
+        if title := declared_title(hook, declared):
             store_title(self.snapshot_id, title)
         return settled_columns(result, declared, attempts=self.attempts, now=timezone.now()) | files.columns
 
@@ -323,7 +323,7 @@ def declared_in(records: Iterable[Record]) -> Declaration | None:
     return last
 
 
-def title_said(hook: Hook, declared: Declaration | None) -> str:
+def declared_title(hook: Hook, declared: Declaration | None) -> str:
     """The page's title, where a hook called ``title`` says it as its result alone; empty elsewhere."""
     if hook.name.what == "title" and declared is not None and declared.status is Status.SUCCEEDED:
         return " ".join(declared.output_str.split())[:512]

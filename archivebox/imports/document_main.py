@@ -48,14 +48,14 @@ def main() -> None:
         _, most = resource.getrlimit(resource.RLIMIT_AS)
         with suppress(ValueError, OSError):  # macOS takes no such limit; that of time holds there
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY + MEMORY_PER_BYTE * len(data), most))
-        _give_time(SECONDS, SECONDS_PER_BYTE, data)
+        _limit_cpu_time(SECONDS, SECONDS_PER_BYTE, data)
         found = read(data, asked["url"], asked["mime"], asked["content_type"], with_text=asked["with_text"])
         signal.setitimer(signal.ITIMER_PROF, 0)
         sys.stdout.buffer.write(json.dumps({"is_read": True, **found}).encode() + b"\n")
         sys.stdout.buffer.flush()
 
 
-def _give_time(seconds: float, per_byte: float, data: bytes) -> None:
+def _limit_cpu_time(seconds: float, per_byte: float, data: bytes) -> None:
     """Have this process end after so long, from now on."""
     signal.setitimer(signal.ITIMER_PROF, seconds + per_byte * len(data))
 
@@ -69,10 +69,10 @@ def read(data: bytes, url: str, mime: str, content_type: str, *, with_text: bool
         return _read_pdf(data) if with_text else {}
     if mime not in _HTML:
         return {"text": decode_html(data, content_type)[:TEXT_MOST]} if with_text else {}
-    _give_time(PARSING, PARSING_PER_BYTE, data)
+    _limit_cpu_time(PARSING, PARSING_PER_BYTE, data)
     html = decode_html(data, content_type)
     tree = LexborHTMLParser(html)
-    _give_time(SECONDS, SECONDS_PER_BYTE, data)
+    _limit_cpu_time(SECONDS, SECONDS_PER_BYTE, data)
     base = tree.css_first("base[href]")
     within = _joined(url, (base.attributes.get("href") or "") if base is not None else "") or url
     frames = _listed(_frames(tree))

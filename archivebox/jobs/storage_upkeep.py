@@ -49,7 +49,7 @@ class StorageUpkeep:
         except OSError as error:
             log.warning("Not deleted: %s action=left_folders_not_removed", error)
 
-    def look_through_next(self) -> None:
+    def clean_next_folder(self) -> None:
         """Delete what is unused in one folder, on any thread. What cannot be deleted stays: it ends no worker."""
         report = StorageReport()
         try:

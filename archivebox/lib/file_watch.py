@@ -69,7 +69,7 @@ class FileWatcher:
         """
         path = os.fspath(path)
         if self._inotify is None:
-            self._seen.setdefault(path, _look(path))
+            self._seen.setdefault(path, _scan(path))
             return
         status = Path(path).stat()
         is_folder = stat.S_ISDIR(status.st_mode)
@@ -103,7 +103,7 @@ class FileWatcher:
         if any(event.mask & OVERFLOW for event in events):  # some were dropped: each file may be the one
             for path in list(self._files):
                 self._find_again(path, is_lost=False)
-            return [file for path in {*self._numbers, *self._files} for file in (path, *_look(path))]
+            return [file for path in {*self._numbers, *self._files} for file in (path, *_scan(path))]
         changed = map(self._changed_by, events)
         return [path for path in dict.fromkeys(changed) if path is not None]
 
@@ -141,7 +141,7 @@ class FileWatcher:
     def _poll(self) -> list[str]:
         changed = []
         for path, before in self._seen.items():
-            self._seen[path] = now = _look(path)
+            self._seen[path] = now = _scan(path)
             changed += sorted(file for file in now.keys() | before.keys() if now.get(file) != before.get(file))
         return changed
 
@@ -193,7 +193,7 @@ class FileWatcher:
         self._loop = None
 
 
-def _look(path: str) -> Look:
+def _scan(path: str) -> Look:
     """Of a folder: its files, that of a file itself; what is gone, or cannot be looked at, is not there."""
     try:
         with os.scandir(path) as entries:

@@ -78,12 +78,12 @@ class Machine(Row):
     @property
     def state(self) -> str:
         """``working``, ``draining`` or ``offline``. Of one that works alone nothing is heard: it works."""
-        if not (self.is_current or self.was_heard_of):
+        if not (self.is_current or self.was_seen_lately):
             return "offline"
         return "working" if self.drain_by is None else "draining"
 
     @property
-    def was_heard_of(self) -> bool:
+    def was_seen_lately(self) -> bool:
         """Whether its workers wrote lately that they are alive, which they do where machines share a database."""
         return self.seen_at >= timezone.now() - ALIVE
 

@@ -56,7 +56,7 @@ def _admit(provider: Configured, claims: Claims, user: User | None) -> User:
     if user is None or provider.gives_roles:
         if role is None:
             raise OpenIDError("You have no account here yet. Ask an administrator for access.")
-        user = _newcomer(provider, claims, role) if user is None else _as_told(user, role)
+        user = _newcomer(provider, claims, role) if user is None else _with_role(user, role)
     return user
 
 
@@ -76,9 +76,9 @@ def _newcomer(provider: Configured, claims: Claims, role: Role) -> User:
     return user
 
 
-def _as_told(user: User, role: Role) -> User:
+def _with_role(user: User, role: Role) -> User:
     if role_of(user) is not role:
-        people.give_role(None, user, role)
+        people.set_role(None, user, role)
     return user
 
 

@@ -84,7 +84,7 @@ def change_user(request: HttpRequest, user_id: int, wanted: UserPatch) -> UserOu
     by, user = somebody(request), _find_user(user_id)
     with write_transaction():
         if wanted.role is not None:
-            people.give_role(by, user, Role(wanted.role))
+            people.set_role(by, user, Role(wanted.role))
         if wanted.is_active is not None:
             (people.enable if wanted.is_active else people.disable)(by, user)
     return UserOut.of(_find_user(user_id))

@@ -59,7 +59,7 @@ def show(session: Session, *, id: str, alive: bool) -> int:  # noqa: A002 - the 
     running = Process.objects.running().on(machine).count()
     urls = list(pages_at_work(machine.pk).order_by("pk").values_list("url", flat=True)[:SHOWN_URLS])
     session.out.facts({**_record(machine), "processes": running, "urls": urls}, LABELS, frozenset({"memory_bytes"}))
-    return 1 if alive and not machine.was_heard_of else 0
+    return 1 if alive and not machine.was_seen_lately else 0
 
 
 def drain(session: Session, *, id: str, within: int, wait: bool) -> int:  # noqa: A002

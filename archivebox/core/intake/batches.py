@@ -65,14 +65,14 @@ def add_in_parts(
             time.sleep(PAUSE)
         with write_transaction():
             _say_that_it_goes_on(crawl)
-            _let_it_run(crawl.pk, source, hold=hold)
+            _release_crawl(crawl.pk, source, hold=hold)
     except BaseException:
         _remove(crawl.pk)
         raise
     crawl.refresh_from_db()
 
 
-def _let_it_run(crawl_id: UUID, source: str, *, hold: bool) -> None:
+def _release_crawl(crawl_id: UUID, source: str, *, hold: bool) -> None:
     row = Crawl.objects.get(pk=crawl_id)
     if row.status != Crawl.StatusChoices.PAUSED or row.reason != Reason.BEING_ADDED:
         row.wake()  # somebody resumed or cancelled it: that holds for what came since, too

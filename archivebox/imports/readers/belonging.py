@@ -22,7 +22,7 @@ def answers_of_page(
     """Each once. ``named_in``: the URLs that an answer names; ``by_time``: pages were visited one after the other."""
     given: set[int] = {page.id}
     frames = set(content.frame_urls)
-    for one in (*_said(index, page), *_asked_by(index, page), *(_in_turn(index, page) if by_time else ())):
+    for one in (*_of_page_id(index, page), *_asked_by(index, page), *(_in_turn(index, page) if by_time else ())):
         if one.id not in given and (one.url in frames or not _is_page(index, one)):
             given.add(one.id)
             yield one
@@ -36,7 +36,7 @@ def answers_of_page(
                 return
 
 
-def _said(index: WarcIndex, page: IndexedAnswer) -> Iterator[IndexedAnswer]:
+def _of_page_id(index: WarcIndex, page: IndexedAnswer) -> Iterator[IndexedAnswer]:
     """By WARC-Page-ID, which Browsertrix and ArchiveWeb.page write; where a name is of several documents, in turn."""
     if not page.page:
         return iter(())

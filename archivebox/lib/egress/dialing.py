@@ -109,11 +109,11 @@ async def resolve_by_system(name: str) -> Sequence[IPAddress]:
     if name.endswith(".invalid"):  # RFC 6761, 6.4: nobody is asked
         return ()
     loop = asyncio.get_running_loop()
-    found = await loop.run_in_executor(_threads, _look_up, name)
+    found = await loop.run_in_executor(_threads, _resolve, name)
     return tuple(dict.fromkeys(map(ip_address, found)))
 
 
-def _look_up(name: str) -> list[str]:
+def _resolve(name: str) -> list[str]:
     found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
     return [str(sockaddr[0]).partition("%")[0] for *_, sockaddr in found]
 

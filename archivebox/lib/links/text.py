@@ -66,10 +66,10 @@ def read_list(file: BinaryIO, _base: str = "") -> Iterator[Link]:
         for number, line in lines(text):
             stripped = line.strip(" \t\f")
             if stripped and not stripped.startswith("#"):
-                yield from (Link(number, url) for url in _said_in(stripped))
+                yield from (Link(number, url) for url in _urls_in(stripped))
 
 
-def _said_in(line: str) -> Iterator[str]:
+def _urls_in(line: str) -> Iterator[str]:
     """The URLs of a sentence, or of several in a line, else the line as it is.
 
     What begins as a URL, and is the only one of its line, may have spaces in it; it is reported whole where it is none.

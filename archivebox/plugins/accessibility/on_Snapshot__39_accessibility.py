@@ -45,11 +45,11 @@ def described(node: Params) -> dict[str, object]:
     texts = {name: node[name]["value"] for name in TEXTS if node.get(name, {}).get("value")}
     if node.get("ignored") or role == "InlineTextBox" or (role in BOXES and not texts):
         return {}
-    states = {state["name"]: state["value"]["value"] for state in node.get("properties", ()) if is_said(state)}
+    states = {state["name"]: state["value"]["value"] for state in node.get("properties", ()) if is_plain(state)}
     return {"role": role, **texts, **states}
 
 
-def is_said(state: Params) -> bool:
+def is_plain(state: Params) -> bool:
     """Whether a property is set, and plain: not a reference to other nodes."""
     return bool(state["value"].get("value")) and state["value"]["type"] not in ("idref", "idrefList", "nodeList")
 

@@ -73,7 +73,7 @@ def boxes_of(tree: LexborHTMLParser, article: str, url: str) -> list[Box]:
     boxes = []
     for node in _candidates(tree):
         parent = node.parent
-        if parent is None or _is_within(node, found) or not _is_said(node, kept):
+        if parent is None or _is_within(node, found) or not _is_prose(node, kept):
             continue
         if parent.mem_id not in beside:
             beside[parent.mem_id] = list(_kept_parts(parent, kept))
@@ -119,7 +119,7 @@ def _is_within(node: LexborNode, found: list[LexborNode]) -> bool:
     return place is not None
 
 
-def _is_said(node: LexborNode, kept: str) -> bool:
+def _is_prose(node: LexborNode, kept: str) -> bool:
     """Whether a box has sentences that the article lacks, and offers nothing."""
     names = f"{node.attributes.get('class') or ''} {node.attributes.get('id') or ''}"
     if _OFFERS.search(names) or node.css_first(_CONTROLS) is not None:

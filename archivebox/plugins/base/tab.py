@@ -163,10 +163,10 @@ class open_page:  # noqa: N801  (reads as the function it is used as)
 
     def __enter__(self) -> Tab:
         try:
-            _see_that_there_is_a_page(Navigation.read(sibling("chrome")))
+            _require_page(Navigation.read(sibling("chrome")))
             self._tab = Tab.attach(read_only=self._read_only)
             self._tab.make_answer()
-            _see_that_the_page_is_there(self._tab)
+            _require_reachable_page(self._tab)
         except (TargetGone, CallTimeout) as error:
             page_lost(f"The page cannot be reached: {error}")
         except (CDPError, TimeIsOver) as error:
@@ -196,7 +196,7 @@ class open_page:  # noqa: N801  (reads as the function it is used as)
             try_again(f"The page did not do what was asked: {error}")
 
 
-def _see_that_there_is_a_page(navigation: Navigation | None) -> None:
+def _require_page(navigation: Navigation | None) -> None:
     """End the hook where the navigation found none."""
     if navigation is None:
         return
@@ -208,7 +208,7 @@ def _see_that_there_is_a_page(navigation: Navigation | None) -> None:
         skipped(f"not a web page but a file: {navigation.mime or 'a download'}")
 
 
-def _see_that_the_page_is_there(tab: Tab) -> None:
+def _require_reachable_page(tab: Tab) -> None:
     """Raise TargetGone where the page has gone to a host that is not there: what the browser shows then is its own."""
     if tab.evaluate("location.protocol") == "chrome-error:":
         raise TargetGone("it went on to a host that does not answer")

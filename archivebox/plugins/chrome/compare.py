@@ -137,7 +137,7 @@ class ComparedPage:
             if event is None or event.session != self._session:
                 continue
             if event.method == "Fetch.requestPaused":
-                self._give(event.params)
+                self._answer_request(event.params)
             is_loaded = is_loaded or event.method == "Page.loadEventFired"
             if is_loaded:
                 quiet_at = time.monotonic() + self._quiet
@@ -156,7 +156,7 @@ class ComparedPage:
         self._connection.tab = ""
         self._connection.send("Target.closeTarget", {"targetId": self._target})
 
-    def _give(self, paused: dict[str, Any]) -> None:
+    def _answer_request(self, paused: dict[str, Any]) -> None:
         """Answer one request: for the frame ourselves, for what is in it by asking, for all else not at all."""
         request, key = paused["request"], {"requestId": paused["requestId"]}
         if paused["resourceType"] == "Media":

@@ -49,7 +49,7 @@ class TabWatch:
     def handle_event(self, event: CDPEvent) -> None:
         """Know the tabs that there are."""
         if event.method in ("Target.targetCreated", "Target.targetInfoChanged"):
-            self._look_at(event.params["targetInfo"])
+            self._track(event.params["targetInfo"])
         elif event.method == "Target.targetDestroyed":
             self._forget(event.params["targetId"])
 
@@ -63,7 +63,7 @@ class TabWatch:
         for each in (target, *(popup for popup, opener in self._opened_by.items() if opener == target)):
             self._relay.send("Target.closeTarget", {"targetId": each})
 
-    def _look_at(self, info: dict[str, str]) -> None:
+    def _track(self, info: dict[str, str]) -> None:
         if "openerId" in info:
             self._opened_by[info["targetId"]] = info["openerId"]
         held = HOLDER.match(info["url"])

@@ -175,7 +175,7 @@ class TabHolder:
             accept = event.params["type"] == "beforeunload"  # refuse all others: a page may ask for ever
             self.connection.send("Page.handleJavaScriptDialog", {"accept": accept}, self.session)
         elif event.method == "Page.loadEventFired":
-            self._see_that_it_is_the_page()
+            self._check_document()
         elif event.method == "Target.targetCreated":
             info = event.params["targetInfo"]
             if info.get("openerId") == self.target and info["type"] == "page":
@@ -187,7 +187,7 @@ class TabHolder:
             self._crash = event.params["status"]
             raise TargetGone("the tab crashed")
 
-    def _see_that_it_is_the_page(self) -> None:
+    def _check_document(self) -> None:
         """Raise TargetGone where the page that was loaded and judged has been replaced by what is none."""
         tab = OwnTab(self.connection, self.session)
         if tab.navigation is None or not tab.navigation.record.get("judged") or tab.navigation.refused:
@@ -220,7 +220,7 @@ class TabHolder:
             self._asked = self.connection.begin("Runtime.evaluate", {"expression": "1"}, self.session)
             self._dead_at = time.monotonic() + ANSWER_TIME
 
-    def see_that_it_answers(self) -> float | None:
+    def check_liveness(self) -> float | None:
         """Return for how many seconds it may still be silent, if it was asked. Raises TargetGone when that is over."""
         try:
             answered = self._asked and self.connection.reply(self._asked) is not None
@@ -297,7 +297,7 @@ def hold(holder: TabHolder, stop: StopRequest, plea: Plea) -> None:
         selector.register(plea, selectors.EVENT_READ)
         selector.register(holder.connection, selectors.EVENT_READ)
         while not stop:
-            silent_for = holder.see_that_it_answers()
+            silent_for = holder.check_liveness()
             # An event that has been read already would not wake the selector.
             ready_ones = [key.fileobj for key, _ in selector.select(0 if holder.connection.pending else silent_for)]
             if plea in ready_ones:

@@ -97,12 +97,12 @@ class PageNavigation:
             if not self._arrival.committed_at and not self.problem:
                 silent = f"the server did not answer within {self._load_time:g} s"
                 self.problem = Problem(silent, transient=True, reason="no_answer")
-        self._see_what_it_is()
+        self._classify_page()
 
-    def _see_what_it_is(self) -> None:
+    def _classify_page(self) -> None:
         """Find whether this is the page; one that may replace itself soon, as checks of visitors do, is waited for."""
         deadline, before = time.monotonic() + self._check_time, self._arrival.navigations
-        seen = self._look_for_refusal()
+        seen = self._read_refusal_signs()
         expected = min(time.monotonic() + expected_within(), deadline)
         if not self.stopped and self._is_awaited(seen, expected):
             waiting()
@@ -110,7 +110,7 @@ class PageNavigation:
                 self._stay(min(LOOK_AGAIN, deadline - time.monotonic()))
                 if self._arrival.navigations > before + RELOADS_MOST:
                     break
-                seen = self._look_for_refusal()
+                seen = self._read_refusal_signs()
             if self.stopped:
                 self._stop()
                 self._release_document()
@@ -143,7 +143,7 @@ class PageNavigation:
     def _status(self) -> int:
         return int(self._response.get("status") or 0)
 
-    def _look_for_refusal(self) -> Params:
+    def _read_refusal_signs(self) -> Params:
         """Return what speaks for a refusal; {} of what is no document that says something of itself."""
         response = self._arrival.response
         if self.problem or self._arrival.download or response.get("mimeType") not in HTML:
@@ -267,14 +267,14 @@ class PageNavigation:
             left = end - now
             self._handle_event(self._tab.connection.next_event(left if stopping else min(left, self._pause(now))))
             self._check_reply(stopping=stopping)
-            self._see_that_it_is_whole()
-            self._see_that_somebody_is_there()
-            self._look_at_the_load()
+            self._check_completeness()
+            self._check_reachability()
+            self._request_look()
             if not (stopping or self._arrival.loaded_at) and self._idleness.is_found():
                 self._has_waited = True
                 waiting()
 
-    def _look_at_the_load(self) -> None:
+    def _request_look(self) -> None:
         """Have the page looked at as it is at its load: if it looks the same once it is quiet, it has settled."""
         if self._arrival.loaded_at and self._looked_at != self._arrival.loader:
             self._looked_at = self._arrival.loader
@@ -293,11 +293,11 @@ class PageNavigation:
         if event is None:
             return
         if event.method == "Fetch.requestPaused":
-            self._let_pass(event.params)
+            self._continue_request(event.params)
         else:
             self._arrival.handle_event(event)
 
-    def _let_pass(self, paused: Params) -> None:
+    def _continue_request(self, paused: Params) -> None:
         """Let an answer through, one that asks for a login without its question; no document where one is held."""
         of_request = {"requestId": paused["requestId"]}
         if self._is_held and paused["frameId"] == self._tab.target_id:
@@ -327,14 +327,14 @@ class PageNavigation:
         self._tab.call("Fetch.enable", {"patterns": patterns})
         self._is_held = True
 
-    def _see_that_it_is_whole(self) -> None:
+    def _check_completeness(self) -> None:
         if self._arrival.torn and not self.problem:
             self.code = self._arrival.torn
             why = problem_of(self.code, self._arrival.asked_for or self._url)
             partly = f"only a part of the page came: {why.sentence}"
             self.problem = Problem(partly, transient=why.transient, reason=why.reason)
 
-    def _see_that_somebody_is_there(self) -> None:
+    def _check_reachability(self) -> None:
         """A page that came may go where nobody is; of the first document the browser tells by its answer."""
         if self._arrival.unreachable and self._arrival.navigations > 1 and not self.problem:
             self.code = self._arrival.failure

@@ -67,9 +67,9 @@ class Calm:
 
     def is_as_it_was(self, at_the_load: int | None, now: float) -> bool:
         """Say whether it looks as it did then, more than a frame ago."""
-        return self.looks_as(at_the_load) and now - self._moved_at >= PAUSE
+        return self.is_like(at_the_load) and now - self._moved_at >= PAUSE
 
-    def looks_as(self, before: int | None) -> bool:
+    def is_like(self, before: int | None) -> bool:
         return likeness(self._last) == before
 
     def is_settled(self, now: float) -> bool:
@@ -126,10 +126,10 @@ def keep_closed_roots(roots: list[int]) -> None:
         write_atomically(CLOSED_ROOTS, json.dumps({"roots": roots}) + "\n")
 
 
-def see_that_it_is_the_page(tab: Tab, url: str, calm: Calm, check_time: float) -> LateDocument:
+def check_document(tab: Tab, url: str, calm: Calm, check_time: float) -> LateDocument:
     """Look whether what is there now is the page, and have it on record where it is another document than before."""
     before = tab.navigation.record.get("look") if tab.navigation else None
-    late = LateDocument(tab, url, has_moved=bool(calm.waited_for) or not calm.looks_as(before))
+    late = LateDocument(tab, url, has_moved=bool(calm.waited_for) or not calm.is_like(before))
     late.look(check_time)
     late.record["judged"] = True  # what comes from now on comes while hooks are at work on the page
     write_atomically(FILE, json.dumps(late.record, indent=2) + "\n")
@@ -145,7 +145,7 @@ def main() -> None:
     with open_page(settings.timeout("CHROME"), read_only=True) as tab:
         calm, seconds, settled = settle(tab, settle_time, limit)
         before = tab.navigation.refused if tab.navigation else ""
-        late = None if before else see_that_it_is_the_page(tab, hook.url, calm, settings.float("CHROME_CHECK_TIME"))
+        late = None if before else check_document(tab, hook.url, calm, settings.float("CHROME_CHECK_TIME"))
         if late is not None and late.is_another and not late.refusal:
             calm, more, settled = settle(tab, settle_time, limit)
             seconds += more

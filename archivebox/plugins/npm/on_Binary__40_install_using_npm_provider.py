@@ -7,8 +7,8 @@ import json
 import re
 from pathlib import Path
 
+from shared_install import PendingInstall, announced, claim_all
 from unpacking import fetch_files
-from wishes import Wish, claim_all, wished
 
 from archivebox.plugins.base import Hook, Settings, on_stop, run_program
 from archivebox.plugins.base.providers.library import Library
@@ -119,10 +119,10 @@ def newest(package: str) -> str:
     return package if "@" in package[1:] else f"{package}@latest"
 
 
-def wish_of(request: InstallRequest) -> Wish:
+def pending_install(request: InstallRequest) -> PendingInstall:
     """Programs that packages want to run at their installation are run where they were asked for alone."""
     scripts = [] if request.options.get("scripts") is True else ["--ignore-scripts"]
-    return Wish(packages_of(request), [*scripts, *request.arguments("args")])
+    return PendingInstall(packages_of(request), [*scripts, *request.arguments("args")])
 
 
 def has_all(request: InstallRequest, modules: Path) -> bool:
@@ -132,18 +132,18 @@ def has_all(request: InstallRequest, modules: Path) -> bool:
 
 def install_with_others(request: InstallRequest, npm: Path, modules: Path, library: Library) -> None:
     """Have it installed by whoever installs first, which may be ourselves; where that fails, alone."""
-    wishes = modules.parent / "wishes"
-    with wished(wishes, wish_of(request)), library.locked("npm"):
+    pending = modules.parent / "pending"
+    with announced(pending, pending_install(request)), library.locked("npm"):
         if has_all(request, modules):
             return
-        together = claim_all(wishes, wish_of(request))
+        together = claim_all(pending, pending_install(request))
         if together.packages == packages_of(request) or not install(together, npm, modules):
             install_alone(request, npm, modules)
 
 
 def install_alone(request: InstallRequest, npm: Path, modules: Path) -> None:
     """Install it, or end the hook with the sentence that says why not."""
-    if not install(wish_of(request), npm, modules):
+    if not install(pending_install(request), npm, modules):
         fail_install(f"npm could not install {' '.join(packages_of(request))}; see above for the reason.")
 
 
@@ -169,14 +169,14 @@ def installed_in(modules: Path) -> dict[str, dict[str, object]]:
     return found
 
 
-def install(wish: Wish, npm: Path, modules: Path) -> bool:
+def install(pending: PendingInstall, npm: Path, modules: Path) -> bool:
     """Add packages to those that are there (what package.json does not name, npm would take away); False: it failed."""
     modules.mkdir(parents=True, exist_ok=True)
     quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--no-progress", "--omit=dev", "--yes"]
-    command = [str(npm), "install", f"--prefix={modules.parent}", *quiet, *wish.arguments, "--", *wish.packages]
+    command = [str(npm), "install", f"--prefix={modules.parent}", *quiet, *pending.arguments, "--", *pending.packages]
     done = run_program(command, timeout=install_timeout(), cwd=str(modules.parent))
     if done.timed_out:
-        fail_install(f"Installing {' '.join(wish.packages)} with npm took longer than {install_timeout():g} s.")
+        fail_install(f"Installing {' '.join(pending.packages)} with npm took longer than {install_timeout():g} s.")
     return done.returncode == 0
 
 

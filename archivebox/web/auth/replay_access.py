@@ -48,7 +48,7 @@ def look_up(right: Capability) -> PageFiles | None:
         connection.close()
 
 
-def look_up_view(label: str) -> OpenView:
+def view_opened_by(label: str) -> OpenView:
     """The script view that ``label`` opens; EndedError where it or its viewer's session has ended. Blocks."""
     try:
         view = find_script_view(label)

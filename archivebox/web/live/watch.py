@@ -67,7 +67,7 @@ class ChangeWatch:
         """The parts of these topics that are not as they were; blocks."""
         scopes, watched = {scope_in(topic) for topic in topics}, crawls_in(topics)
         crawls = self._crawls(watched, scopes)
-        pages = self._look_at_pages(watched)
+        pages = self._pages_now(watched)
         parts = [*self._of_pages(pages, scopes)]
         for scope in scopes:
             seen = [crawl for crawl in crawls if scope.sees(crawl.visibility, crawl.created_by_id)]
@@ -104,7 +104,7 @@ class ChangeWatch:
         known = self._counted.get((crawl.pk, scope))
         return known if known is not None and known.is_good_for(crawl) else CachedCounts(crawl, scope)
 
-    def _look_at_pages(self, watched: Collection[UUID]) -> dict[UUID, PageNow]:
+    def _pages_now(self, watched: Collection[UUID]) -> dict[UUID, PageNow]:
         """Pages at work by key; their hooks only of crawls that are looked at."""
         rows = pages_at_work(AT_WORK)
         looked_at = with_pills(row for row in rows if row[1] in watched)

@@ -40,7 +40,7 @@ class Proxies:
         if scope["type"] == "http":
             peer = (scope.get("client") or ("", 0))[0]
             scope = {**scope, "headers": [header for header in scope["headers"] if b"_" not in header[0]]}
-            scope.update(self._as_told(scope) if self._is_ours(peer) else self._without(scope))
+            scope.update(self._with_forwarded(scope) if self._is_ours(peer) else self._without(scope))
             scope["path"] = self._whole(scope["path"])
         await self._app(scope, receive, send)
 
@@ -50,7 +50,7 @@ class Proxies:
             return f"{path}/"
         return path if path.startswith(f"{self._below}/") else self._below + path
 
-    def _as_told(self, scope: Scope) -> Scope:
+    def _with_forwarded(self, scope: Scope) -> Scope:
         told: Scope = {}
         if forwarded := _values(scope["headers"], _FOR):
             told["client"] = (self._visitor(forwarded), 0)

@@ -23,7 +23,7 @@ from archivebox.replay.scripts.listener import ViewListener
 from archivebox.replay.scripts.view import memory_of_view
 from archivebox.web import settings
 from archivebox.web.asgi import application
-from archivebox.web.auth.replay_access import add_view_violations, is_known_host, look_up, look_up_view
+from archivebox.web.auth.replay_access import add_view_violations, is_known_host, look_up, view_opened_by
 from archivebox.web.middleware.trusted_proxies import TrustedProxies
 from archivebox.web.server.connection_limit import ConnectionLimit, close_connections
 
@@ -77,7 +77,7 @@ async def listen(bind: ListenAddress, replay: ListenAddress, starters: Sequence[
         loop.add_signal_handler(signum, stop.set)
     for starter in starters:
         threading.Thread(target=_follow, args=(starter, starters, loop, stop), daemon=True).start()
-    views = ViewListener(look_up_view, add_view_violations, memory_of_view)
+    views = ViewListener(view_opened_by, add_view_violations, memory_of_view)
     servers = [
         _server(application, bind, Interfaces.ASGINL),
         _server(Listener(look_up, is_known_host, views, settings.ORIGIN), replay, Interfaces.RSGI),

@@ -162,7 +162,7 @@ def preview(request: HttpRequest) -> HttpResponse:
     context: dict[str, Any] = {}
     if asked.is_valid():
         try:
-            context = _said_of(request, asked, parse(asked.request(), requester(request)))
+            context = _preview_of(request, asked, parse(asked.request(), requester(request)))
         except RequestRefusedError as error:
             context = {"problem": str(error)}
     return render(request, "web/understood.html", context)
@@ -202,7 +202,7 @@ def _tell(request: HttpRequest, crawl: Crawl, taken: int, found: ParsedInput) ->
 
 
 def _page(request: HttpRequest, asked: AddForm, found: ParsedInput | None = None, status: int = 200) -> HttpResponse:
-    context = _said_of(request, asked, found) if found is not None else {}
+    context = _preview_of(request, asked, found) if found is not None else {}
     bookmark = BOOKMARK.format(public_address(request) + reverse("add-page"))
     context |= {"bookmark": bookmark, "next": back_to(request, "snapshots")}
     return render(request, "web/add.html", {"form": asked, "presets": presets_of(request), **context}, status=status)
@@ -214,7 +214,7 @@ def presets_of(request: HttpRequest) -> "QuerySet[AddPreset, AddPreset]":
     return own.filter(created_by=request.user) if request.user.is_authenticated else own.none()
 
 
-def _said_of(request: HttpRequest, asked: AddForm, found: ParsedInput) -> dict[str, Any]:
+def _preview_of(request: HttpRequest, asked: AddForm, found: ParsedInput) -> dict[str, Any]:
     find_versions(found, viewer_scope(request.user))
     count = len(found.chosen(asked.request()))
     return {

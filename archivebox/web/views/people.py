@@ -78,7 +78,7 @@ def change(request: HttpRequest, user_id: int) -> HttpResponse:
 def _changed(request: HttpRequest, user: User) -> str:
     wanted, role = request.POST.get("do"), request.POST.get("role", "")
     if wanted == "role" and role in people.ROLES:
-        people.give_role(_me(request), user, Role(role))
+        people.set_role(_me(request), user, Role(role))
         return f"{user.username} is now {role}."
     if wanted == "disable":
         people.disable(_me(request), user)

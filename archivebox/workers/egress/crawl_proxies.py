@@ -151,7 +151,7 @@ class CrawlProxies:
         self.drop_reserved()
         self._reserved = listener
 
-    def give_reserved(self, crawl_id: UUID) -> None:
+    def assign_reserved(self, crawl_id: UUID) -> None:
         """Let a crawl that has no port yet have the one that is reserved."""
         if self._reserved is not None and crawl_id not in self._proxies:
             _write_port(crawl_id, self._reserved)

@@ -88,13 +88,13 @@ class BinaryExecutor(LeasedItem):
             return
         with suppress(TimeoutError):
             async with asyncio.timeout(prepare_hook(hook, self.call).timeout):
-                while not self._stopping and (open_ones := self._looked_for(tools)):
+                while not self._stopping and (open_ones := self._unsettled(tools)):
                     for tool in open_ones:
                         self.engine.want_program(tool)
                     self._polled.clear()
                     await self._polled.wait()
 
-    def _looked_for(self, tools: Sequence[BinaryRequest]) -> list[BinaryRequest]:
+    def _unsettled(self, tools: Sequence[BinaryRequest]) -> list[BinaryRequest]:
         status = self.engine.programs.status
         return [tool for tool in tools if status.get(tool.name) not in Binary.SETTLED]
 

@@ -163,7 +163,7 @@ class CrawlRules(HookRules):
         """Deaths in a row before it was ready, since then as well."""
         self._not_before = 0.0
         self.failures: list[str] = []
-        self._wishes: list[tuple[str, BinaryRequest]] = []
+        self._requests: list[tuple[str, BinaryRequest]] = []
         """Programs that hooks of the crawl have asked for, each with the file name of the hook."""
 
     def work_of(self, item: Planned) -> dict[str, UUID]:
@@ -223,13 +223,13 @@ class CrawlRules(HookRules):
 
     def programs_before(self, item: Planned) -> Iterable[BinaryRequest]:
         """Hooks of both earlier dialects ask for the programs of those after them, which rely on that."""
-        return [request for file_name, request in self._wishes if file_name < item.hook.file_name]
+        return [request for file_name, request in self._requests if file_name < item.hook.file_name]
 
     def ingest_records(self, run: HookProcess, records: Sequence[Record]) -> bool:
         for record in records:
             if record.type == "Binary":
                 request = replace(parse_request(record.fields), optional=True)
-                self._wishes.append((run.hook.file_name, request))
+                self._requests.append((run.hook.file_name, request))
         lease = self._executor.lease
         self._executor.steps.runs.ingest(run, partial(_ingest_records, lease.pk, run.row.process_id), records, lease)
         return True

@@ -30,7 +30,7 @@ class LeasedItem(ABC):
         """When its lease was last claimed or renewed, by the clock of :func:`seconds_since_boot`."""
 
     @property
-    def may_be_taken(self) -> bool:
+    def may_be_lost(self) -> bool:
         """Whether another machine may have it, or will in a moment, because its lease could not be renewed in time.
 
         The database need not be asked, which may be out of reach: nothing more is started or written then.

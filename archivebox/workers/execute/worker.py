@@ -179,16 +179,16 @@ class Worker:
             self._send(WorkerSignal.MORE_WORK)
             if self._load is None:
                 self._load = Load()
-                self.loop.call_later(LOOK_EVERY, self._look_at_load, self._load)
+                self.loop.call_later(LOOK_EVERY, self._check_load, self._load)
         return polled
 
-    def _look_at_load(self, load: Load) -> None:
+    def _check_load(self, load: Load) -> None:
         if len(self.held.pages) < 2:
             self._load = None
             return
         if load.is_too_much(is_full=self._in_flight_left <= 0 < self._tabs_left):
             self._send(WorkerSignal.OVERLOADED)
-        self.loop.call_later(LOOK_EVERY, self._look_at_load, load)
+        self.loop.call_later(LOOK_EVERY, self._check_load, load)
 
     def _advance_all(self) -> None:
         for held in self.held.all.values():
@@ -333,7 +333,7 @@ class Worker:
         """Let go of what another machine may take over, though nothing tells so while the database is out of reach."""
         while True:
             for lease, item in self.held.all.items():
-                if item.may_be_taken:
+                if item.may_be_lost:
                     self._lease_lost(lease)
             await asyncio.sleep(WATCH_LEASES_EVERY)
 
@@ -367,12 +367,12 @@ class Worker:
             await self.engine.journal.read(remove_abandoned)
             await self.engine.journal.read(remove_unneeded_uploads)
             await self.engine.journal.read(upkeep.begin_if_due)
-            await self.engine.loop.run_in_executor(None, upkeep.look_through_next)
-            self._look_after_store(store_upkeep)
+            await self.engine.loop.run_in_executor(None, upkeep.clean_next_folder)
+            self._start_store_upkeep(store_upkeep)
             if self.measures_replay:
                 await self.engine.journal.read(measure_when_idle)
 
-    def _look_after_store(self, upkeep: StoreUpkeep) -> None:
+    def _start_store_upkeep(self, upkeep: StoreUpkeep) -> None:
         """Beside everything else, one look at a time: a store may be slow."""
         if has_store() and (self._store_upkeep is None or self._store_upkeep.done()):
             work = partial(upkeep.run_if_due, lambda: not self.engine.stopping)
@@ -469,7 +469,7 @@ def _reclaim_lost(worker: UUID, held: Collection[UUID]) -> int:
     marks = orphans.marks_of_orphans(os.getppid())
     count = reclaim.reclaim_dead_workers() + reclaim.return_unheld(worker, held)
     orphans.end_unrecorded(marks)
-    orphans.end_taken_over(marks)
+    orphans.end_stale_hooks(marks)
     ours = Process.objects.here().running().exclude(process_type__in=_CLOSED_BY_THEIR_WORKER)
     with transaction.atomic():
         ours.close()  # a command or orchestrator that was killed: nobody of ours waited for it

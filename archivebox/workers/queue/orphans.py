@@ -40,7 +40,7 @@ def end_unrecorded(marks: set[str]) -> int:
     return len(unknown)
 
 
-def end_taken_over(marks: set[str]) -> int:
+def end_stale_hooks(marks: set[str]) -> int:
     """End the hooks with these marks that run although their rows say that they have ended; returns how many.
 
     Their worker died or was held still, and another machine has taken over its pages.

@@ -141,7 +141,7 @@ class Orchestrator:
         signal.set_wakeup_fd(self._wake_w, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         for signum in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(signum, self._told_to_stop)
+            signal.signal(signum, self._handle_stop_signal)
         self.selector.register(self._wake_r, selectors.EVENT_READ, self._drain)
         self._listen_for_ways()
         DATA_FOLDER.watchers.mkdir(parents=True, exist_ok=True)
@@ -153,7 +153,7 @@ class Orchestrator:
             while os.read(self._wake_r, 512):
                 pass
 
-    def _told_to_stop(self, _signum: int, _frame: FrameType | None) -> None:
+    def _handle_stop_signal(self, _signum: int, _frame: FrameType | None) -> None:
         self.stopping = True
 
     def _patience(self) -> float:

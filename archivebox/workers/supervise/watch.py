@@ -225,7 +225,7 @@ class OrchestratorWatch:
             return
         if self.orchestrator is not None:
             self._end_leftovers()
-            self._judge_death(self.orchestrator)
+            self._stop_crash_loop(self.orchestrator)
         self.orchestrator = None
         if not orchestrator_is_running():
             spare = self.spare.hand_over() if self.spare is not None else None
@@ -239,7 +239,7 @@ class OrchestratorWatch:
         processes.set_title("archivebox orchestrator")
         return orchestrator.main(process_id, spare=spare)
 
-    def _judge_death(self, dead: Process) -> None:
+    def _stop_crash_loop(self, dead: Process) -> None:
         """One that ends in error soon after its start, again and again, cannot work: say so instead of storming."""
         failed_early = dead.exit_code not in {0, None} and (dead.exit_code or 0) > 0 and (dead.seconds or 0) < EARLY
         self._early_deaths = self._early_deaths + 1 if failed_early else 0

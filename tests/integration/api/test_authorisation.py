@@ -260,13 +260,13 @@ def test_everybody_may_do_what_the_table_says_and_nothing_else(who: str, caller:
 @pytest.mark.django_db
 def test_a_passer_by_may_do_nothing() -> None:
     nobody = Caller()
-    let_in = [
+    add_client = [
         (method, address)
         for address, row in ROWS.items()
         for method, needed in row.items()
         if needed is not OPEN and not is_refused(nobody.ask(method, example(address)))
     ]
-    assert let_in == []
+    assert add_client == []
 
 
 @pytest.mark.django_db

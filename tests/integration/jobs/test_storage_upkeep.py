@@ -29,7 +29,7 @@ def unused(collection: DataFolder, count: int) -> list[Path]:
 def steps(upkeep: StorageUpkeep, count: int) -> None:
     for _ in range(count):
         upkeep.begin_if_due()
-        upkeep.look_through_next()
+        upkeep.clean_next_folder()
 
 
 def test_all_folders_are_looked_through_once_a_day(collection: DataFolder) -> None:
@@ -52,7 +52,7 @@ def test_a_folder_that_cannot_be_read_ends_no_worker(collection: DataFolder) -> 
     upkeep.begin_if_due()
     path.unlink()
     path.mkdir()  # neither a record nor to be deleted as one
-    upkeep.look_through_next()
+    upkeep.clean_next_folder()
     assert path.is_dir()
 
 

@@ -47,7 +47,7 @@ def ask_together(providers: "Provider", collect: "Collect", **wanted: dict[str, 
         fcntl.flock(lock, fcntl.LOCK_EX)
         started = [providers.start("npm", name, overrides=overrides) for name, overrides in wanted.items()]
         deadline = time.monotonic() + 60
-        while len(list(providers.lib.glob("npm/wishes/*.json"))) < len(wanted):
+        while len(list(providers.lib.glob("npm/pending/*.json"))) < len(wanted):
             assert time.monotonic() < deadline, "they never said what they want"
             time.sleep(0.02)
     return [collect(process) for process in started]
@@ -69,7 +69,7 @@ def test_packages_that_are_wanted_together_are_installed_at_once(providers: "Pro
     assert len(installs(first) + installs(second)) == 1
     wanted = json.loads((providers.lib / "npm" / "package.json").read_bytes())["dependencies"]
     assert set(wanted) == {"semver", "has-flag"}
-    assert list(providers.lib.glob("npm/wishes/*")) == []
+    assert list(providers.lib.glob("npm/pending/*")) == []
 
 
 def test_a_package_that_cannot_be_had_keeps_none_of_those_beside_it(providers: "Provider", collect: "Collect") -> None:

@@ -78,9 +78,11 @@ class Relay:
         self._guests: collections.deque[Client] = collections.deque()
         self._browser = PeerChannel(browser, Plain(), selector, self._from_browser, self._end)
         self.socket = os.path.join(folder, SOCKET)
-        self.listen(socket.AF_UNIX, self.socket, self.let_in)
+        self.listen(socket.AF_UNIX, self.socket, self.add_client)
         secret = secrets.token_hex(16)
-        address = self.listen(socket.AF_INET, ("127.0.0.1", 0), lambda stream: self.let_in(stream, WebSocket(secret)))
+        address = self.listen(
+            socket.AF_INET, ("127.0.0.1", 0), lambda stream: self.add_client(stream, WebSocket(secret))
+        )
         self.url = f"ws://127.0.0.1:{address[1]}/devtools/browser/{secret}"
         self.send("Browser.setDownloadBehavior", NO_DOWNLOADS)
 
@@ -167,7 +169,7 @@ class Relay:
             self._owners[session] = client
             client.begin(session)
 
-    def let_in(self, stream: socket.socket, framing: Plain | WebSocket | None = None) -> None:
+    def add_client(self, stream: socket.socket, framing: Plain | WebSocket | None = None) -> None:
         """Have one more client; it begins with its greeting."""
         self._guests.append(Client(self, stream, framing or Plain()))
         if len(self._guests) > GUESTS_MAX:

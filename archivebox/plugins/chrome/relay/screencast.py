@@ -40,7 +40,7 @@ class Camera:
 
     def __init__(self, relay: Relay, target: str, show: Callable[[str], None]) -> None:
         ours, theirs = socket.socketpair()
-        relay.let_in(theirs)
+        relay.add_client(theirs)
         self._show = show
         self._channel = PeerChannel(ours, Plain(), relay.selector, self._receive, lambda: None)
         self._channel.send(json.dumps({"target": target}).encode())
@@ -114,7 +114,7 @@ class Screencast:
         self._viewers.append(viewer)
         for target, camera in self._cameras.items():
             if camera.picture:
-                viewer.send(_told(self._pages[target], camera.picture))
+                viewer.send(_message(self._pages[target], camera.picture))
         if len(self._viewers) > VIEWERS_MAX:
             self._viewers[0].close()
 
@@ -130,8 +130,8 @@ class Screencast:
             if viewer.is_behind:  # by what a socket holds, some twenty pictures: it has stopped; it may come again
                 viewer.close()
             else:
-                viewer.send(_told(snapshot, picture))
+                viewer.send(_message(snapshot, picture))
 
 
-def _told(snapshot: str, picture: str | None) -> bytes:
+def _message(snapshot: str, picture: str | None) -> bytes:
     return json.dumps({"snapshot": snapshot, "picture": picture}).encode()

@@ -90,7 +90,7 @@ class Recorder:
         """Have everything told from now on."""
         wish = {"targetId": self._main_frame, "flatten": True}
         self._connection.tab = self._connection.call("Target.attachToTarget", wish)["sessionId"]
-        for method, params in (*self._wishes(), *OF_DOCUMENTS, ("Fetch.enable", EVERY_RESPONSE)):
+        for method, params in (*self._set_up_calls(), *OF_DOCUMENTS, ("Fetch.enable", EVERY_RESPONSE)):
             self._connection.call(method, params, session=self._connection.tab)
         self._connection.call("Target.setAutoAttach", ATTACH | {"filter": SHARED_WORKERS})
 
@@ -125,7 +125,7 @@ class Recorder:
 
     # --- what is listened to ------------------------------------------------------------------------------------
 
-    def _wishes(self) -> tuple[tuple[str, Params], ...]:
+    def _set_up_calls(self) -> tuple[tuple[str, Params], ...]:
         sizes = {"maxTotalBufferSize": BUFFER, "maxResourceBufferSize": min(self._limits.body, BUFFER)}
         return (
             ("Network.enable", {"maxPostDataSize": POST_MAX, **sizes}),
@@ -140,7 +140,7 @@ class Recorder:
             return
         if about["type"] == "shared_worker":
             self._shared_workers[its] = about["targetId"]
-        for method, wish in (*self._wishes(), *(OF_DOCUMENTS if about["type"] == "iframe" else ())):
+        for method, wish in (*self._set_up_calls(), *(OF_DOCUMENTS if about["type"] == "iframe" else ())):
             self._connection.send(method, wish, its)
         if about["type"] == "service_worker":
             self._service_workers.add(its)

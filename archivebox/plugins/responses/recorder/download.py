@@ -34,7 +34,7 @@ class Download:
     def __init__(self, ask: Ask, session: str, hop: RecordedExchange, end: Callable[[], None]) -> None:
         self._ask, self._session, self._hop, self._end = ask, session, hop, end
         self._paused: Params = {}
-        self._let_go_at = 0.0  # when the navigation is let go that waits for it; 0: none does
+        self._cancel_at = 0.0  # when the navigation is let go that waits for it; 0: none does
         self._stream = ""
         hop.taken = hop.is_file = True
 
@@ -43,11 +43,11 @@ class Download:
 
         What is large or takes longer than `wait` seconds is fetched anew, without the navigation.
         """
-        self._paused, self._let_go_at = paused, time.monotonic() + wait
+        self._paused, self._cancel_at = paused, time.monotonic() + wait
         self._hop.answered(as_response(paused), wire_headers=True)
         length = self._hop.header("content-length")
         if length.isdigit() and int(length) >= LARGE:
-            self._let_go()
+            self._cancel_navigation()
             self.fetch()
             return
         self._ask("Fetch.takeResponseBodyAsStream", self._request(), self._session, self._opened)
@@ -65,7 +65,7 @@ class Download:
 
     def _opened(self, answer: Params | None) -> None:
         if answer is None:
-            self._let_go()
+            self._cancel_navigation()
             self._finish("disconnect")
         else:
             self._stream = answer["stream"]
@@ -80,18 +80,18 @@ class Download:
             self._hop.body.write(base64.b64decode(data) if answer.get("base64Encoded") else data.encode())
         if answer is None or answer["eof"] or self._hop.body.cut:
             self._ask("IO.close", {"handle": self._stream}, self._session, _nothing)
-            self._let_go()
+            self._cancel_navigation()
             self._finish("disconnect" if answer is None else "")
-        elif self._let_go_at and time.monotonic() > self._let_go_at:
-            self._let_go()
+        elif self._cancel_at and time.monotonic() > self._cancel_at:
+            self._cancel_navigation()
             self.fetch()
         else:
             self._read()
 
-    def _let_go(self) -> None:
+    def _cancel_navigation(self) -> None:
         """End the navigation; with it ends what the browser would still get of the body."""
-        if self._let_go_at:
-            self._let_go_at = 0.0
+        if self._cancel_at:
+            self._cancel_at = 0.0
             self._ask("Fetch.fulfillRequest", self._request() | _as_download(self._paused), self._session, _nothing)
 
     def _fetched(self, answer: Params | None) -> None:

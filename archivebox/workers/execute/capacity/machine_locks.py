@@ -24,7 +24,7 @@ async def acquire_machine_locks(lib: Path, names: Iterable[str]) -> tuple[int, .
         for name in names:
             descriptors.append(_open(lib, name))
             held.callback(os.close, descriptors[-1])
-            while not _is_taken(descriptors[-1]):  # noqa: ASYNC110 - whoever lets go tells nobody
+            while not _is_locked(descriptors[-1]):  # noqa: ASYNC110 - whoever lets go tells nobody
                 await asyncio.sleep(POLL_EVERY)
         held.pop_all()
     return tuple(descriptors)
@@ -49,7 +49,7 @@ def _open(lib: Path, name: str) -> int:
         return os.open(path, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
 
 
-def _is_taken(descriptor: int) -> bool:
+def _is_locked(descriptor: int) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

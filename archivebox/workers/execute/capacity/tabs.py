@@ -51,7 +51,7 @@ class Tabs:
         return CrawlTabs(self, [] if late else [*self.shared, self._folder / f"own-{crawl.int % OWN}"])
 
     @property
-    def may_take(self) -> bool:
+    def may_acquire(self) -> bool:
         """Whether this worker takes a free place now: beyond its share only what the others have left."""
         return self._borrows or self.held < self.share
 
@@ -59,7 +59,7 @@ class Tabs:
         self._watch()
         if tell not in self._waiting:
             self._waiting.append(tell)
-        self._tell_after(POLL_EVERY if self.may_take else BORROW_AFTER)
+        self._tell_after(POLL_EVERY if self.may_acquire else BORROW_AFTER)
 
     def _watch(self) -> None:
         if self._watcher is None:
@@ -69,7 +69,7 @@ class Tabs:
             self._watcher.tell(self._loop, self._on_change)
 
     def _on_change(self, _: Sequence[str]) -> None:
-        if self.may_take:
+        if self.may_acquire:
             self._tell()
         else:
             self._tell_after(BORROW_AFTER)
@@ -122,7 +122,7 @@ class CrawlTabs:
 
     def lock(self, *, or_late: bool) -> Locked | None:
         """A fresh place if this worker may take one; else one of the late pages, if that will do."""
-        if self.tabs.may_take and (descriptor := lock_one(self._fresh)) is not None:
+        if self.tabs.may_acquire and (descriptor := lock_one(self._fresh)) is not None:
             return Locked(descriptor, is_fresh=True)
         if or_late and (descriptor := lock_one(self.tabs.late)) is not None:
             return Locked(descriptor, is_fresh=False)

@@ -168,7 +168,7 @@ class Spares:
         if waiting.descriptor is None or not self._call(hook, call).is_like(waiting.call):
             self._discard(waiting)
             return None
-        self._engine.proxies.give_reserved(crawl_id)
+        self._engine.proxies.assign_reserved(crawl_id)
         waiting.take(crawl_id)
         return waiting
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from archivebox.contract.outcomes import CUT_OFF, PAGE_LOST, Outcome, Status, failure, outcome
 from archivebox.contract.reasons import Reason
-from archivebox.core.archiveresult import ArchiveResult, settled_columns, store_title, title_said
+from archivebox.core.archiveresult import ArchiveResult, declared_title, settled_columns, store_title
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.hooks import learn_finite
@@ -148,7 +148,7 @@ class PageResults:
         earlier = item.reason
         self.settle(item, result, extra=run.listing.columns | {"iface_id": self._interface_of(item, run, result)})
         self.refused.follow(item, earlier)
-        title = "" if self.refused.is_kept else title_said(item.hook, run.output.declared)
+        title = "" if self.refused.is_kept else declared_title(item.hook, run.output.declared)
         if title:  # asked here: an effect costs a savepoint, for every hook
             self._engine.journal.effect(partial(store_title, self._snapshot.pk, title), self._executor.lease)
 

@@ -239,7 +239,7 @@ class Sealing:
         waits = is_unsigned(folder)
         was_kept = not (self._steps.runs.marks or waits or self._snapshot.reason)
         reason = "" if was_kept else await self._keep(folder)
-        if self._steps.leased.may_be_taken:
+        if self._steps.leased.may_be_lost:
             return  # whoever takes it over seals it
         await self._correct_files(folder, signed_in=Path(MANIFEST).parent.name if waits else "")
         is_kept = reason or self._keep_unchanged is not False or self._snapshot.sealed_at is not None
@@ -291,7 +291,7 @@ class Sealing:
         A full disk is waited out: a Snapshot whose files may vanish is not sealed.
         """
         on_record = await self._engine.journal.read(sizes_on_record, self._snapshot.pk)
-        while not self._steps.leased.may_be_taken:
+        while not self._steps.leased.may_be_lost:
             try:
                 await self._engine.loop.run_in_executor(None, tidy, folder, on_record, self._engine.output_max)
                 if is_unsigned(folder):

@@ -52,13 +52,13 @@ class StepExecutor:
 
     def advance(self) -> None:
         """Start what may start, go on to the next step when this one is over, and so on until nothing can be done."""
-        if self._advancing or self.leased.ending or self.leased.may_be_taken:
+        if self._advancing or self.leased.ending or self.leased.may_be_lost:
             self._again = True
             return
         self._advancing = True
         try:
             self._again = True
-            while self._again and not (self.leased.over.done() or self.leased.may_be_taken):
+            while self._again and not (self.leased.over.done() or self.leased.may_be_lost):
                 self._again = False
                 self._advance_once()
         except (OSError, SettingError) as error:
