@@ -1,4 +1,4 @@
-"""Owns the fork server of tests, which has ArchiveBox in memory (`tests.loaded`), and commands that it carries out."""
+"""Owns the fork servers of tests, which have ArchiveBox in memory (`tests.loaded`), and commands they carry out."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
-from multiprocessing import Pipe, get_context, set_forkserver_preload
+from multiprocessing import Pipe, forkserver, get_context
 from multiprocessing.connection import Connection
-from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from threading import Lock
 from typing import BinaryIO, NamedTuple
 
 from archivebox.cli import handover
@@ -25,6 +26,14 @@ STARTED_ANEW = frozenset(
     {"", "backup", "doctor", "help", "manage", "mcp", "orchestrator", "restore", "server", "version"}
 )
 """Commands that want the settings of pages, or no Django at all."""
+
+
+READ_WHEN_IMPORTED = ("ARCHIVEBOX_LEASE_SECONDS", "ARCHIVEBOX_PORTABLE")
+"""Variables that modules of ArchiveBox read while they are imported: each choice of them has a fork server."""
+
+_STARTING = Lock()
+
+Variables = tuple[tuple[str, str], ...]
 
 
 class CommandLine(NamedTuple):
@@ -45,10 +54,38 @@ class CommandOutput(NamedTuple):
     err: bytes
 
 
-def fork_server() -> ForkServerContext:
-    """Where processes are forked that have ArchiveBox in memory."""
-    set_forkserver_preload([LOADED])
-    return get_context("forkserver")
+class LoadedForkServer(forkserver.ForkServer):
+    """One that has ArchiveBox in memory, which was imported with these variables."""
+
+    def __init__(self, variables: Variables) -> None:
+        super().__init__()
+        self._variables = dict(variables)
+        self.set_forkserver_preload([LOADED])
+
+    def ensure_running(self) -> None:
+        before = dict(os.environ)
+        os.environ.update(self._variables)
+        try:
+            super().ensure_running()
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+
+
+@cache
+def fork_server(variables: Variables) -> LoadedForkServer:
+    """The one of this process, for each choice of variables."""
+    return LoadedForkServer(variables)
+
+
+def _start(target: Callable[..., None], env: Mapping[str, str], *given: object) -> BaseProcess:
+    """Fork a process that ends with this one, with ArchiveBox as it is imported in this environment."""
+    variables = tuple((name, env[name]) for name in READ_WHEN_IMPORTED if name in env)
+    process = get_context("forkserver").Process(target=target, args=given, daemon=True)
+    with _STARTING:
+        forkserver.connect_to_new_process = fork_server(variables).connect_to_new_process  # it knows of one server
+        process.start()
+    return process
 
 
 def run_command(command: CommandLine, stdin: bytes | int, timeout: float) -> CommandOutput:
@@ -71,8 +108,7 @@ def _run(target: Callable[..., None], command: CommandLine, stdin: bytes | int, 
     with typing, out, err, ThreadPoolExecutor(3) as threads:
         with reading, printing, warning:
             streams = (reading, printing, warning)
-            process = fork_server().Process(target=target, args=(command, *streams), daemon=True)
-            process.start()
+            process = _start(target, command.env, command, *streams)
         threads.submit(_write, typing, b"" if isinstance(stdin, int) else stdin)
         printed, warned = threads.submit(_read, out), threads.submit(_read, err)
         process.join(timeout)
@@ -85,10 +121,8 @@ def _run(target: Callable[..., None], command: CommandLine, stdin: bytes | int, 
 class ForkedProcess:
     """One that goes on beside the tests, and ends with them; the methods are those of ``subprocess.Popen``."""
 
-    def __init__(self, target: Callable[..., None], *given: object, is_cold: bool = False) -> None:
-        context = get_context("spawn") if is_cold else fork_server()
-        self._process: BaseProcess = context.Process(target=target, args=given, daemon=True)
-        self._process.start()
+    def __init__(self, target: Callable[..., None], env: Mapping[str, str], *given: object) -> None:
+        self._process = _start(target, env, env, *given)
 
     @property
     def pid(self) -> int:

@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import psutil
 import pytest
 
+from tests.forked import CommandLine, run_code
 from tests.suite.__main__ import Part, Runs, failed_in, parts_on_sqlite
 from tests.suite.packages import NEEDS, missing
 from tests.suite.path import STATUS, restricted
@@ -152,6 +153,13 @@ def test_engine_chaos_and_acceptance_have_no_second_try(tmp_path: Path) -> None:
 def test_what_fails_twice_has_failed(tmp_path: Path) -> None:
     (outcome,) = Runs().run_all(parts_of(tmp_path, wrong="def test_right(): pass\ndef test_wrong(): assert 0\n"))
     assert not outcome.green
+
+
+@pytest.mark.parametrize("value", ["", "1"])
+def test_what_is_forked_was_imported_with_the_variables_it_is_given(tmp_path: Path, value: str) -> None:
+    code = "from archivebox.lib.processes import PORTABLE; print(PORTABLE)"
+    env = {**os.environ, "DATA_DIR": str(tmp_path), "ARCHIVEBOX_PORTABLE": value}
+    assert run_code(CommandLine([code], env, tmp_path), timeout=60).out.decode().strip() == str(value == "1")
 
 
 def test_failures_are_read_from_the_summary() -> None:
