@@ -11,6 +11,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 
+FILE_COPY_SINCE = 150_000
+"""The version of PostgreSQL in which CREATE DATABASE can be told how."""
 _names: dict[Path, str] = {}
 """Of the databases that were made, by data folder."""
 
@@ -28,14 +30,17 @@ def database_of(folder: Path) -> dict[str, str]:
 def copy_database(of: Path, to: Path) -> None:
     """Make the database of a data folder a copy of another's, which nobody uses; of SQLite the folder has it."""
     if database_of(of):
-        _create(to, f' TEMPLATE "{_names[of]}"')
+        _create(to, _names[of])
 
 
 def own_database(server: str, template: str = "") -> str:
-    """The URL of a new database on the server that a URL names."""
+    """The URL of a new database on the server that a URL names, empty or a copy of the one named ``template``."""
     name = f"own_{uuid.uuid4().hex}"
     with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"{template}'.encode())
+        copied = f' TEMPLATE "{template}"' if template else ""
+        if connection.info.server_version >= FILE_COPY_SINCE:  # takes half of the CPU time of making and dropping it
+            copied += " STRATEGY FILE_COPY"
+        connection.execute(f'CREATE DATABASE "{name}"{copied}'.encode())
     return urlunsplit(urlsplit(server)._replace(path=f"/{name}"))
 
 
