@@ -1,9 +1,11 @@
 """Owns how many connections one address may have open: the newest of whoever has more are closed."""
 
+import errno
 import logging
 import os
 import select
 import socket
+import stat
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator
@@ -109,19 +111,21 @@ def _connection(end: socket.socket) -> Connection | None:
 
 def _sockets() -> Iterator[socket.socket]:
     """Our TCP sockets, one after the other, each by a file descriptor of its own: its owner may close it meanwhile."""
-    for name in [path.name for path in FILES.iterdir()]:
-        with suppress(OSError), _duplicate(int(name)) as end:  # it is closed now, or is no socket
+    for descriptor in [int(path.name) for path in FILES.iterdir()]:
+        with suppress(OSError), _duplicate(descriptor) as end:  # it is closed now, or is no socket
             if end.family in {socket.AF_INET, socket.AF_INET6} and end.type == socket.SOCK_STREAM:
                 yield end
 
 
 def _duplicate(descriptor: int) -> socket.socket:
-    own = os.dup(descriptor)
-    try:
-        return socket.socket(fileno=own)
-    except OSError:
-        os.close(own)
-        raise
+    """OSError if it is no socket, which is asked first. What becomes another file meanwhile stays open.
+
+    Closing any descriptor of a file takes from this process all its locks on it (fcntl_locking(2)): without those on
+    its database, the next process that ends removes the write-ahead log under it (sqlite.org/howtocorrupt.html, 2.2).
+    """
+    if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+        raise OSError(errno.ENOTSOCK, os.strerror(errno.ENOTSOCK))
+    return socket.socket(fileno=os.dup(descriptor))
 
 
 def _listens(end: socket.socket) -> bool:
