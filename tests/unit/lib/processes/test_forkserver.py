@@ -143,7 +143,7 @@ def test_a_server_killed_between_fork_and_answer_has_run_nothing(forked: Starter
         server = warm(forked.folder)
         assert server.identity is not None
         launch = forked.launch(body)
-        countdown = f"for ((i = 0; i < {delay * 120}; i++)); do :; done; kill -9 {server.identity.pid}"
+        countdown = f"for ((i = 0; i < {15 * 2**delay}; i++)); do :; done; kill -9 {server.identity.pid}"
         assassin = subprocess.Popen(["bash", "-c", countdown])
         forked.server = server
         try:
