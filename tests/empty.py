@@ -1,4 +1,4 @@
-"""Owns the empty collection that others begin with: migrated once a test process, because that takes 1 s of CPU.
+"""Owns the empty collection that others begin with: migrated once a run, because that takes 1 s of CPU.
 
 Its database rejects every change of a status that no table allows, as that of tests in this process does.
 """
@@ -15,10 +15,13 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from archivebox.lib.files import locked
 from archivebox.storage.layout import DataFolder
 from tests.databases import copy_database, database_of
 
 CHECKOUT = Path(__file__).parents[1]
+EMPTY = "ARCHIVEBOX_TESTS_EMPTY"
+"""Names a folder in which the parts of the suite share the one on SQLite; without, each test process has its own."""
 MAKE = """
 import django
 django.setup()
@@ -43,8 +46,19 @@ def make_empty(folder: Path) -> None:
 @cache
 def _migrated(server: str) -> Path:
     """The one that is copied; one for each database server, of which a test may have its own."""
+    if shared := "" if server else os.environ.get(EMPTY, ""):
+        with locked(Path(shared)):
+            folder = Path(shared) / "data"
+            if not folder.exists():
+                _migrate(folder, server)
+        return folder
     folder = Path(tempfile.mkdtemp(prefix="archivebox-empty-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    _migrate(folder, server)
+    return folder
+
+
+def _migrate(folder: Path, server: str) -> None:
     env = {**os.environ, "DATA_DIR": str(folder), "DJANGO_SETTINGS_MODULE": PAGES}
     if server:  # its keys are in the database, where SECRET_KEY would encrypt them: no copy could read them
         DataFolder(folder).create()
@@ -52,7 +66,6 @@ def _migrated(server: str) -> Path:
         env["SECRET_KEY"] = "of no server"
     subprocess.run([sys.executable, "-c", MAKE], cwd=CHECKOUT, env=env | database_of(folder), check=True)
     shutil.copy(folder / "run" / f"schema.{PAGES}", folder / "run" / f"schema.{COMMANDS}")
-    return folder
 
 
 def _signature(folder: Path) -> str:

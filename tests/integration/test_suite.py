@@ -14,7 +14,9 @@ import psutil
 import pytest
 
 from tests.forked import CommandLine, run_code
+from tests.namespaces import why_no_namespaces
 from tests.suite.__main__ import Part, Runs, failed_in, parts_on_sqlite
+from tests.suite.memory import NEEDED
 from tests.suite.packages import NEEDS, missing
 from tests.suite.path import STATUS, restricted
 
@@ -153,6 +155,26 @@ def test_engine_chaos_and_acceptance_have_no_second_try(tmp_path: Path) -> None:
 def test_what_fails_twice_has_failed(tmp_path: Path) -> None:
     (outcome,) = Runs().run_all(parts_of(tmp_path, wrong="def test_right(): pass\ndef test_wrong(): assert 0\n"))
     assert not outcome.green
+
+
+MEMORY = """
+import subprocess, tempfile
+from tests.suite.memory import temporary_folders_in_memory
+with temporary_folders_in_memory():
+    folder = tempfile.gettempdir()
+    print(subprocess.run(["stat", "-f", "-c", "%T", folder], stdout=subprocess.PIPE, text=True).stdout.strip(), folder)
+"""
+
+
+@pytest.mark.skipif(bool(why_no_namespaces()), reason=why_no_namespaces())
+@pytest.mark.skipif(psutil.virtual_memory().available < NEEDED, reason="there is little memory")
+def test_temporary_folders_of_a_run_are_in_memory_that_is_free_afterwards() -> None:
+    before = Path("/proc/mounts").read_text()
+    done = subprocess.run([sys.executable, "-c", MEMORY], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    kind, folder = done.stdout.split()
+    assert kind == "tmpfs"
+    assert not Path(folder).exists()
+    assert Path("/proc/mounts").read_text() == before
 
 
 @pytest.mark.parametrize("value", ["", "1"])

@@ -16,11 +16,13 @@ import threading
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import nullcontext
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from tests.empty import EMPTY
 from tests.programs import SHARED
-from tests.suite import packages, path, postgres
+from tests.suite import memory, packages, path, postgres
 
 ENGINE = "tests/integration/engine"
 RACES = ("tests/chaos", "tests/fleet")
@@ -32,6 +34,8 @@ limits of their own, which a busy machine exceeds."""
 ROOT = Path(__file__).parents[2]
 SLOWEST = ("--durations=30",)
 """What each part says of where its time went: the suite has half an hour on two cores."""
+NOT_OF_TESTS = frozenset({"DATABASE_URL", "DATA_DIR", "PYTHONDONTWRITEBYTECODE"})
+"""Variables that parts do not have; the last would make each rewrite the assertions of all tests: 7 s of CPU."""
 MOST_UNSTEADY = 5
 """Failures of a part beyond which nothing is tried again: that many are no accident."""
 
@@ -159,12 +163,14 @@ def main(arguments: list[str]) -> int:
         compileall.compile_dir(folder, quiet=2)
     postgres.end_on_signals()
     packages.ensure()
-    env = {name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "DATA_DIR"}}
     with (
+        nullcontext() if arguments else memory.temporary_folders_in_memory(),
         tempfile.TemporaryDirectory(prefix="programs-") as lib,
+        tempfile.TemporaryDirectory(prefix="empty-") as empty,
         tempfile.TemporaryDirectory(prefix="path-") as programs,
     ):
-        outcomes = run({SHARED: lib, **env, "PATH": path.restricted(Path(programs))}, arguments)
+        env = {name: value for name, value in os.environ.items() if name not in NOT_OF_TESTS}
+        outcomes = run({SHARED: lib, EMPTY: empty, **env, "PATH": path.restricted(Path(programs))}, arguments)
     print()
     for outcome in outcomes:
         print(outcome if outcome.passed or outcome.failed else f"{outcome}  (no test was executed)")
