@@ -3,6 +3,8 @@
 import errno
 import os
 import re
+import select
+import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,6 +15,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 from archivebox.cli.hangup import TerminalStream
 from archivebox.lib import jsonl
 from archivebox.lib.quantities import size
+from archivebox.lib.wakeup import wakeup_pipe
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -272,7 +275,21 @@ class Output:
         if not (self.is_for_people and sys.stdin.isatty()):
             return False
         self._write(self._stdout, f"{printable(question)} [y/N] ")
+        _wait_for_line()
         return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _wait_for_line() -> None:
+    """Sleep until stdin has a line. A signal just before a blocking read would be noticed after it only."""
+    reader, writer = wakeup_pipe()
+    before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    try:
+        while sys.stdin not in select.select([sys.stdin, reader], [], [])[0]:
+            os.read(reader, 512)
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(reader)
+        os.close(writer)
 
 
 def _short_line(columns: Sequence[Column], widths: list[int], texts: list[str]) -> str:

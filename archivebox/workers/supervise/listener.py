@@ -18,9 +18,9 @@ from django.db import connection
 from archivebox.base_models.doorbell import CHANNEL, ring_doorbell, sender
 from archivebox.base_models.transient import OF_DATABASE, TRY_EVERY, transient_problem
 from archivebox.base_models.work import RENEW_EVERY
+from archivebox.lib.wakeup import wakeup_pipe
 from archivebox.machine.process import Process
 from archivebox.workers.signals import WorkerSignal
-from archivebox.workers.supervise.wakeup import wakeup_pipe
 
 log = logging.getLogger(__name__)
 

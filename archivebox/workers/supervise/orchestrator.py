@@ -34,6 +34,7 @@ from archivebox.lib import processes
 from archivebox.lib.file_watch import FileWatcher
 from archivebox.lib.inotify import CLOSE_WRITE, DELETE
 from archivebox.lib.processes import ExitJournal, ExitStatus, ProcessIdentity
+from archivebox.lib.wakeup import wakeup_pipe
 from archivebox.machine.machine_id import is_fleet
 from archivebox.machine.process import Process
 from archivebox.workers.early_spare import EarlySpare
@@ -44,7 +45,6 @@ from archivebox.workers.queue import watchers
 from archivebox.workers.signals import OrchestratorSignal, WorkerSignal
 from archivebox.workers.supervise import listener, recovery
 from archivebox.workers.supervise.children import Children, ServeCommands, WorkerHandle, status_of
-from archivebox.workers.supervise.wakeup import wakeup_pipe
 
 log = logging.getLogger(__name__)
 

@@ -27,6 +27,7 @@ from archivebox.lib.file_watch import FileWatcher
 from archivebox.lib.inotify import ATTRIB, CLOSE_WRITE
 from archivebox.lib.openfiles import require_open_files
 from archivebox.lib.processes import ProcessIdentity
+from archivebox.lib.wakeup import wakeup_pipe
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.workers.early_spare import EarlySpare
@@ -36,7 +37,6 @@ from archivebox.workers.queue.readiness_check import ReadinessCheck
 from archivebox.workers.queue.watchers import Only
 from archivebox.workers.supervise import orchestrator, recovery
 from archivebox.workers.supervise.recorded_spare import RecordedSpare
-from archivebox.workers.supervise.wakeup import wakeup_pipe
 
 log = logging.getLogger(__name__)
 
