@@ -6,7 +6,9 @@ import fcntl
 import os
 import shutil
 import tempfile
+import time
 
+REMOVE_TIME, REMOVE_AGAIN = 2.0, 0.02  # seconds in which a folder must be gone; between two attempts
 FOLDER_PREFIX = "archivebox-chrome-"
 SOCKET = f"/{FOLDER_PREFIX}12345678/org.chromium.Chromium.123456/SingletonSocket"
 
@@ -18,9 +20,11 @@ def short_temporary_folder() -> str:
 
 
 def remove_folder(folder: str) -> None:
-    """Remove a folder that a hook of ours made; a last cache file may appear while we do."""
+    """Remove a folder that a hook of ours made. Processes that were just killed may finish a last write there."""
+    deadline = time.monotonic() + REMOVE_TIME
     shutil.rmtree(folder, ignore_errors=True)
-    if os.path.exists(folder):
+    while os.path.exists(folder) and time.monotonic() < deadline:
+        time.sleep(REMOVE_AGAIN)
         shutil.rmtree(folder, ignore_errors=True)
 
 
