@@ -5,7 +5,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 
@@ -163,13 +163,13 @@ def open_collection(*, create: bool, is_move: bool = False) -> None:
     stamp = schema_of(folder)
     if _is_ready(folder, stamp):
         return
-    refuse_partly_migrated(folder)
     folder.create()
     # The switch to WAL and migrations are not covered by SQLite's busy timeout: 12 of 320 first uses were "locked".
     with locked(folder.init_lock):
         if not _is_ready(folder, stamp):
             with _other_versions_kept_away(folder, stamp):
                 with _one_machine_at_a_time(folder):
+                    refuse_partly_migrated(folder)
                     _migrate(folder)
                     _share_secrets(folder)
                 atomic_write(_stamp_file(folder), stamp)
@@ -242,7 +242,21 @@ def _migrate(folder: DataFolder) -> None:
         back_up_before_migrations(folder)
     except DatabaseCopyError as problem:
         raise CollectionError(str(problem)) from problem
-    call_command("migrate", verbosity=0, interactive=False)
+    with nullcontext() if applied_migrations(folder) else _one_transaction():
+        call_command("migrate", verbosity=0, interactive=False)
+
+
+@contextmanager
+def _one_transaction() -> Iterator[None]:
+    """A new database has all of its tables or none, so that a kill leaves nothing that no version can open.
+
+    Django records each migration that another has replaced by a transaction of its own. SQLite switches foreign keys
+    off outside of transactions alone.
+    """
+    from django.db import connection, transaction  # what `status` on a ready collection need not import
+
+    with connection.constraint_checks_disabled(), transaction.atomic():
+        yield
 
 
 @contextmanager

@@ -8,6 +8,8 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -80,6 +82,27 @@ def test_eight_first_uses_at_once(tmp_path: Path) -> None:
         assert (count("crawls_crawl"), count("core_snapshot")) == (8, 160)
         assert database.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
         assert database.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+
+
+def migrations_in(folder: Path) -> int:
+    """How many a database has had, as another process sees it."""
+    with closing(sqlite3.connect(folder / "index.sqlite3")) as database:
+        if not database.execute("SELECT 1 FROM sqlite_schema WHERE name = 'django_migrations'").fetchone():
+            return 0
+        return int(database.execute("SELECT count(*) FROM django_migrations").fetchone()[0])
+
+
+def test_a_first_use_that_is_killed_has_made_all_tables_or_none(first_used: Path, tmp_path: Path) -> None:
+    folder, whole = tmp_path / "data", migrations_in(first_used)
+    process = start(folder)
+    while not (folder / "index.sqlite3").exists():
+        time.sleep(0.005)
+    while not migrations_in(folder):
+        assert process.poll() is None
+    process.kill()
+    process.communicate()
+    assert migrations_in(folder) == whole
+    end(start(folder))
 
 
 def test_a_ready_collection_is_not_looked_at_again(used: Path) -> None:
