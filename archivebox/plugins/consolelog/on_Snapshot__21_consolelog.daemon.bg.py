@@ -46,18 +46,22 @@ def _entry(event: CDPEvent) -> Params | None:
     if event.method == "Runtime.consoleAPICalled":
         text = " ".join(_text(argument) for argument in params["args"])
         frames = params.get("stackTrace", {}).get("callFrames") or [{}]
-        return _entry(params["timestamp"], params["type"], text, frames[0].get("url", ""), frames[0].get("lineNumber"))
+        return _entry_of(
+            params["timestamp"], params["type"], text, frames[0].get("url", ""), frames[0].get("lineNumber")
+        )
     if event.method == "Runtime.exceptionThrown":
         details = params["exceptionDetails"]
         text = details.get("exception", {}).get("description") or details["text"]
-        return _entry(params["timestamp"], "error", text, details.get("url", ""), details.get("lineNumber"))
+        return _entry_of(params["timestamp"], "error", text, details.get("url", ""), details.get("lineNumber"))
     if event.method == "Log.entryAdded":
         entry = params["entry"]
-        return _entry(entry["timestamp"], entry["level"], entry["text"], entry.get("url", ""), entry.get("lineNumber"))
+        return _entry_of(
+            entry["timestamp"], entry["level"], entry["text"], entry.get("url", ""), entry.get("lineNumber")
+        )
     return None
 
 
-def _entry(milliseconds: float, level: str, text: str, url: str, line: int | None) -> Params:
+def _entry_of(milliseconds: float, level: str, text: str, url: str, line: int | None) -> Params:
     entry: Params = {"time": milliseconds / 1000, "level": level, "text": text[:TEXT_MAX], "url": url}
     return entry if line is None else entry | {"line": line + 1}
 
