@@ -14,6 +14,8 @@ from multiprocessing import Pipe
 from pathlib import Path
 from typing import Any, TypeVar
 
+import psutil
+
 from archivebox.lib.processes import ProcessIdentity, marked
 from tests.databases import database_of, drop_database_of
 from tests.empty import make_empty
@@ -166,8 +168,13 @@ class Collection:
 
     def kill(self) -> None:
         """End every process of this collection at once, as a failure of power does."""
-        for identity in self.live():
+        identities = self.live()
+        unmarked = [child for identity in identities for child in _children_of(identity.pid)]  # not exec'ed yet
+        for identity in identities:
             identity.signal(signal.SIGKILL)
+        for child in unmarked:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                child.kill()
         for watcher in self.watchers:
             watcher.kill()
             watcher.wait()
@@ -323,6 +330,13 @@ class Collection:
         self.kill()
         self.forget_rows()
         drop_database_of(self.root)
+
+
+def _children_of(pid: int) -> list[psutil.Process]:
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
 
 
 def what(hook_name: str) -> str:
