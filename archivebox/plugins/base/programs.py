@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 TAIL = 64 * 1024  # bytes of stdout and stderr that are kept: an error is at the end
 ENDING = 2.0  # seconds between TERM and KILL of a program whose time is over
+KILLED = 1.0  # seconds for processes that were killed to be gone
 TIMED_OUT = 124  # what coreutils' timeout(1) returns, so that hooks can tell
 
 
@@ -60,7 +61,9 @@ class Program:
             if not _ends_within(self.popen, grace):
                 tree += descendants(self.popen.pid)
         _signal_all([pid for pid in tree if pid != self.popen.pid or self.popen.poll() is None], signal.SIGKILL)
-        return self.finish()
+        code = self.finish()
+        _wait_until_gone(tree)  # until then they may write where somebody tidies up now
+        return code
 
     def finish(self) -> int:
         """Wait for the end of the program and print its record once more, now with the exit code."""
@@ -236,6 +239,18 @@ def _signal_all(pids: Sequence[int], signum: int) -> None:
             os.kill(pid, signum)
         except ProcessLookupError:
             continue
+
+
+def _wait_until_gone(pids: Sequence[int]) -> None:
+    deadline = time.monotonic() + KILLED
+    for pid in pids:
+        try:
+            descriptor = _exit_descriptor(pid)
+        except ProcessLookupError:
+            continue
+        if descriptor is not None:
+            select.select([descriptor], (), (), max(deadline - time.monotonic(), 0.0))
+            os.close(descriptor)
 
 
 def start_ticks(pid: int) -> int | None:
