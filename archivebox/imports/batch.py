@@ -1,5 +1,6 @@
 """Owns bringing the files of some pages into the collection, before their rows are written."""
 
+import logging
 import time
 from collections import deque
 from collections.abc import Iterable
@@ -10,10 +11,12 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.imports.page import ImportedPage, NotImported
 from archivebox.imports.page_files import PageNotImportedError, WrittenFiles
 from archivebox.imports.rows import PageImport
-from archivebox.imports.write import PageWriter, WrittenPage, difference, discard
+from archivebox.imports.write import PagePlanner, WrittenPage, difference, discard
 from archivebox.imports.writing_pool import THREADS, WritingPool
 from archivebox.lib.batches import batches
 from archivebox.lib.syncing import sync_file_system
+
+log = logging.getLogger(__name__)
 
 TWICE = "The source has another page of this name."
 SIZE_MOST = 256 * 1024 * 1024
@@ -43,7 +46,7 @@ class PageBatch:
 def write_batch(
     items: Iterable[ImportedPage | NotImported],
     importing: PageImport,
-    writer: PageWriter,
+    planner: PagePlanner,
     pool: WritingPool,
     most: int = 0,
 ) -> PageBatch:
@@ -54,7 +57,7 @@ def write_batch(
     """
     writing = _Writing(pool)
     try:
-        batch = _write_batch(items, importing, writer, writing, most)
+        batch = _write_batch(items, importing, planner, writing, most)
         sync_file_system(DATA_FOLDER.root)
         _compare_all(batch, pool)
     except BaseException:  # raised again
@@ -73,6 +76,8 @@ class _Writing:
         """All of which files may be there."""
         self._planned: list[WrittenPage] = []
         self._running = deque[tuple[list[WrittenPage], Future[list[WrittenFiles]]]]()
+        self._unsigned = ""
+        """Why pages have no signature."""
 
     @property
     def asks_singly(self) -> bool:
@@ -97,7 +102,14 @@ class _Writing:
             self._running.popleft()
             for page, files in zip(pages, written, strict=True):
                 page.page.done()
+                self._note_unsigned(files)
                 _count(batch, page, files)
+
+    def _note_unsigned(self, files: WrittenFiles) -> None:
+        """Log it once."""
+        if files.unsigned and not self._unsigned:
+            self._unsigned = files.unsigned
+            log.warning("Not signed: %s action=not_signed", files.unsigned)
 
     def collect_all(self, batch: PageBatch) -> None:
         if self._planned:
@@ -121,14 +133,14 @@ class _Writing:
 def _write_batch(
     items: Iterable[ImportedPage | NotImported],
     importing: PageImport,
-    writer: PageWriter,
+    planner: PagePlanner,
     writing: _Writing,
     most: int,
 ) -> PageBatch:
     batch, keys, until = PageBatch(), set[str](), time.monotonic() + SECONDS_MOST
     for item in items:
         writing.stop()
-        planned = _plan(item, batch, keys, importing, writer)
+        planned = _plan(item, batch, keys, importing, planner)
         if planned is not None:
             writing.add(planned)
         writing.collect(batch, THREADS if writing.asks_singly else 2 * THREADS)
@@ -139,7 +151,7 @@ def _write_batch(
 
 
 def _plan(
-    item: ImportedPage | NotImported, batch: PageBatch, keys: set[str], importing: PageImport, writer: PageWriter
+    item: ImportedPage | NotImported, batch: PageBatch, keys: set[str], importing: PageImport, planner: PagePlanner
 ) -> WrittenPage | None:
     """Count an item; what is to be written of it, if anything. ``keys``: of the pages before it."""
     if item.key:
@@ -152,7 +164,7 @@ def _plan(
             raise PageNotImportedError(TWICE)  # noqa: TRY301 - one of several reasons
         if not importing.is_known(item):
             keys.add(item.key)
-            return writer.plan(item)
+            return planner.plan(item)
         batch.known += 1
     except PageNotImportedError as error:
         batch.failed.append(NotImported(item.url, str(error)))

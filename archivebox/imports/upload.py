@@ -22,7 +22,7 @@ from archivebox.imports.readers.single_file import SingleFilePage, date_in, read
 from archivebox.imports.rows import PageImport
 from archivebox.imports.scratch import Scratch
 from archivebox.imports.transfer import Transfer
-from archivebox.imports.write import PageWriter, discard
+from archivebox.imports.write import PagePlanner, discard
 from archivebox.imports.writing_pool import WritingPool
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.upkeep import learn
@@ -50,9 +50,9 @@ def keep_upload(content: Iterable[bytes], url: str, created_by: User, noting: No
     importing = PageImport(f"upload of {created_by.pk}", LABEL, created_by, default_visibility({}).value)
     page = SingleFilePage(path, url, date_in(read_comment(path)) or timezone.now())
     # Two requests with the same file may be here at once: each writes a folder of its own.
-    writer = PageWriter(scratch.path.name, created_by.username)
+    planner = PagePlanner(scratch.path.name, created_by.username)
     with WritingPool(DATA_FOLDER.keys, Transfer.COPY, go_on, has_processes=False) as pool:
-        batch = write_batch(_noted(page.pages(), writer, scratch), importing, writer, pool)
+        batch = write_batch(_noted(page.pages(), planner, scratch), importing, planner, pool)
     is_new = not batch.known and _write_rows(batch, importing, noting)
     snapshot = ImportedSnapshot.objects.select_related("snapshot").get(source=importing.source, key=path.name).snapshot
     if not Snapshot.objects.kept().filter(pk=snapshot.pk).exists():
@@ -62,13 +62,13 @@ def keep_upload(content: Iterable[bytes], url: str, created_by: User, noting: No
 
 
 def _noted(
-    items: Iterable[ImportedPage | NotImported], writer: PageWriter, scratch: Scratch
+    items: Iterable[ImportedPage | NotImported], planner: PagePlanner, scratch: Scratch
 ) -> Iterator[ImportedPage | NotImported]:
     """Each item; where the files of a page will lie is noted first."""
     for item in items:
         if isinstance(item, ImportedPage):
-            with suppress(PageNotImportedError):  # the writer says so
-                scratch.note_page(writer.plan(item).folder)
+            with suppress(PageNotImportedError):  # the planner says so
+                scratch.note_page(planner.plan(item).folder)
         yield item
 
 

@@ -1,6 +1,5 @@
 """Owns where an imported page lies in the collection, and what its rows are told of its files."""
 
-import logging
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -21,8 +20,6 @@ from archivebox.imports.page import ImportedOutput, ImportedPage, NotImported
 from archivebox.imports.page_files import HASHES, PageNotImportedError, PlannedFiles, WrittenFiles, discard_folder
 from archivebox.imports.transfer import remove_source
 from archivebox.lib.urls import BadUrl, parse_url, path_domain_of
-
-log = logging.getLogger(__name__)
 
 _SCHEMES = frozenset({"http", "https", "ftp", "file"})
 """What pages may have been archived from: all lists link to their URLs."""
@@ -71,7 +68,7 @@ class WrittenPage:
             self.results.append((output, written.hashes_columns))
 
 
-class PageWriter:
+class PagePlanner:
     """Decides where pages of one source lie for one owner. ``stop`` is called again and again, and may raise."""
 
     def __init__(self, source: str, username: str, stop: Callable[[], None] = lambda: None) -> None:

@@ -20,7 +20,7 @@ from archivebox.imports.readers import open_reader
 from archivebox.imports.rows import PageImport
 from archivebox.imports.take_over import take_over
 from archivebox.imports.transfer import Transfer
-from archivebox.imports.write import PageWriter
+from archivebox.imports.write import PagePlanner
 from archivebox.imports.writing_pool import WritingPool
 from archivebox.jobs.action import DeferredError, Failures, JobAction, Options
 from archivebox.jobs.job import Job, JobPart
@@ -113,7 +113,7 @@ class ImportPages(JobAction):
         self._importing = self._import()
         most = len(keys)
         items = self._next_items(None if self._is_last_part() else most)
-        self._done = write_batch(items, self._importing, self._writer(), self._pool, most)
+        self._done = write_batch(items, self._importing, self._planner(), self._pool, most)
         self._behind = self._done.last or self.job.memory["after"]
         left_out = [*self._done.failed, *self._done.left_out]
         self._length = LeftOutList(self.job.pk).append(self.job.memory["length"], left_out)
@@ -168,8 +168,8 @@ class ImportPages(JobAction):
         label = f"Import of {memory.get('name', self.job.options['path'])}"
         return PageImport(memory["source"], label, self.job.created_by, self.job.options["visibility"], crawls)
 
-    def _writer(self) -> PageWriter:
-        return PageWriter(self.job.memory["source"], self.job.created_by.username, self._stop)
+    def _planner(self) -> PagePlanner:
+        return PagePlanner(self.job.memory["source"], self.job.created_by.username, self._stop)
 
     @cached_property
     def _pool(self) -> WritingPool:
@@ -208,9 +208,9 @@ class ImportPages(JobAction):
     def _remove_sources(self) -> None:
         """All was imported and compared: the files leave the source."""
         assert self._reader is not None  # noqa: S101 - `begin_or_resume` comes first
-        writer, importing = self._writer(), self._import()
+        planner, importing = self._planner(), self._import()
         for item in self._reader.pages():
             if isinstance(item, ImportedPage):
                 if importing.is_known(item):
-                    writer.remove_sources(item)
+                    planner.remove_sources(item)
                 item.done()

@@ -98,6 +98,22 @@ def test_pages_come_with_dates_tags_results_and_files(source: Path) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
+def test_that_pages_are_not_signed_is_logged_once(source: Path, caplog: pytest.LogCaptureFixture) -> None:
+    key = DATA_FOLDER.keys / "signing-key.pem"
+    before = key.read_bytes() if key.exists() else None
+    key.parent.mkdir(parents=True, exist_ok=True)
+    key.write_text("no key")
+    try:
+        assert imported(source).done == 2
+    finally:
+        key.unlink()
+        if before is not None:
+            key.write_bytes(before)
+            key.chmod(0o600)
+    assert sum("action=not_signed" in record.message for record in caplog.records) == 1
+
+
+@pytest.mark.django_db(transaction=True)
 def test_a_page_without_a_text_gets_that_of_the_html_saved(source: Path) -> None:
     (source / "archive" / FIRST / "htmltotext.txt").unlink()
     imported(source)
