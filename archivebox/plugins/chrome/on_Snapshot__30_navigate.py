@@ -293,11 +293,11 @@ class PageNavigation:
         if event is None:
             return
         if event.method == "Fetch.requestPaused":
-            self._continue_request(event.params)
+            self._answer_request(event.params)
         else:
             self._arrival.handle_event(event)
 
-    def _continue_request(self, paused: Params) -> None:
+    def _answer_request(self, paused: Params) -> None:
         """Let an answer through, one that asks for a login without its question; no document where one is held."""
         of_request = {"requestId": paused["requestId"]}
         if self._is_held and paused["frameId"] == self._tab.target_id:

@@ -14,9 +14,8 @@ from multiprocessing import Pipe
 from pathlib import Path
 from typing import Any, TypeVar
 
-import psutil
-
 from archivebox.lib.processes import ProcessIdentity, marked
+from archivebox.plugins.base.programs import descendants
 from tests.databases import database_of, drop_database_of
 from tests.empty import make_empty
 from tests.integration.engine.tools import Tool
@@ -169,12 +168,12 @@ class Collection:
     def kill(self) -> None:
         """End every process of this collection at once, as a failure of power does."""
         identities = self.live()
-        unmarked = [child for identity in identities for child in _children_of(identity.pid)]  # not exec'ed yet
+        unmarked = [child for identity in identities for child in descendants(identity.pid)]  # not exec'ed yet
         for identity in identities:
             identity.signal(signal.SIGKILL)
         for child in unmarked:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                child.kill()
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
         for watcher in self.watchers:
             watcher.kill()
             watcher.wait()
@@ -330,13 +329,6 @@ class Collection:
         self.kill()
         self.forget_rows()
         drop_database_of(self.root)
-
-
-def _children_of(pid: int) -> list[psutil.Process]:
-    try:
-        return psutil.Process(pid).children(recursive=True)
-    except psutil.NoSuchProcess:
-        return []
 
 
 def what(hook_name: str) -> str:

@@ -140,8 +140,8 @@ class Recorder:
             return
         if about["type"] == "shared_worker":
             self._shared_workers[its] = about["targetId"]
-        for method, wish in (*self._set_up_calls(), *(OF_DOCUMENTS if about["type"] == "iframe" else ())):
-            self._connection.send(method, wish, its)
+        for method, params in (*self._set_up_calls(), *(OF_DOCUMENTS if about["type"] == "iframe" else ())):
+            self._connection.send(method, params, its)
         if about["type"] == "service_worker":
             self._service_workers.add(its)
             self._connection.send("Fetch.enable", EVERY_RESPONSE, its)
