@@ -75,7 +75,7 @@ def _records() -> Iterator[StdinRecord]:
         record = parse_line(line)
         if record is None:
             raise BadInputError(
-                f"stdin, line {number} is no JSON record with a type, such as `archivebox list` prints in a pipe. "
+                f"stdin, line {number} is not a JSON record with a type, such as `archivebox list` prints in a pipe. "
                 "Nothing was done."
             )
         yield StdinRecord(number, record.type, record.fields)

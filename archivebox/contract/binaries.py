@@ -126,7 +126,7 @@ def _list(value: JSON) -> list[JSON]:
 def parse_request(record: Mapping[str, JSON] | None) -> BinaryRequest:
     """One Binary record as a request; ValueError with the rest of a sentence if it is none."""
     if record is None:
-        raise ValueError("is no JSON object")
+        raise ValueError("is not a JSON object")
     name = record.get("name", record.get("bin_name"))
     if not isinstance(name, str) or not _PROGRAM.fullmatch(name) or ".." in name or len(name) > LONGEST_NAME:
         raise ValueError("names no program")

@@ -107,7 +107,7 @@ def _lint_schema(plugin: Plugin) -> Iterator[LintMessage]:
     except SchemaError as error:
         where = "/".join(map(str, error.path)) or "its top"
         yield LintMessage(
-            plugin.name, "", "error", f"config.json is no JSON Schema (draft 7) at {where}: {error.message}"
+            plugin.name, "", "error", f"config.json is not a JSON Schema (draft 7) at {where}: {error.message}"
         )
     except (OSError, ValueError):
         return  # already among the warnings of the plugin

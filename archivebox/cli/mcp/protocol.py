@@ -52,7 +52,7 @@ def answer(line: bytes, tools: Mapping[str, Tool]) -> Message | None:
     """What is said to one line; None to what wants no answer."""
     message = jsonl.loads(line)
     if message is None:
-        return _error(None, _RefusedError(NO_JSON, "That is no JSON object."))
+        return _error(None, _RefusedError(NO_JSON, "The message is not a JSON object."))
     if "id" not in message:
         return None  # a notification, such as that it is ready now
     try:

@@ -107,7 +107,7 @@ class RecordScan:
 
     def _note(self, offset: int, error: Exception, following: int) -> None:
         if offset == 0 and following >= self._source.size:
-            raise ArchiveError("it is no WARC: no record begins in it")
+            raise ArchiveError("it is not a WARC file: no record begins in it")
         is_last = following >= self._source.size
         what = "The last record is not whole." if is_last else f"A record is damaged: {error}."
         self.damage.append(DamagedPlace(offset, what))

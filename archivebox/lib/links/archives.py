@@ -36,7 +36,7 @@ def read(file: BinaryIO, _base: str = "") -> Iterator[Link]:
     except (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
         raise LinkFileError(f"is not a whole web archive ({error})") from None
     except NotWarcError as error:
-        raise LinkFileError(f"is no WARC: a record begins with {error}") from None
+        raise LinkFileError(f"is not a WARC file: a record begins with {error}") from None
 
 
 def _begins(file: BinaryIO, start: bytes) -> bool:

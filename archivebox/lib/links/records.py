@@ -58,7 +58,7 @@ def _read_document(file: BinaryIO) -> Iterator[Link]:
         raise LinkFileError("is nested too deeply") from None
     except json.JSONDecodeError as error:
         raise LinkFileError(
-            f"is no JSON at line {error.lineno} ({error.msg}). Give one object a line, such as "
+            f"is not JSON at line {error.lineno} ({error.msg}). Give one object a line, such as "
             '{"url": "https://example.com/", "title": "…", "tags": ["…"]}'
         ) from None
     for item in document if isinstance(document, list) else [document]:
@@ -77,7 +77,7 @@ def _entries(number: int, record: dict[str, JSON] | None) -> Iterator[Link]:
 def link_of(number: int, record: Mapping[str, JSON] | None) -> Link:
     """What one object says of a page; None: the line was no object."""
     if record is None:
-        return Link(number, "", problem="it is no JSON object")
+        return Link(number, "", problem="it is not a JSON object")
     url = _first(record, URL_KEYS)
     if not url:
         return Link(number, "", problem='it names no "url"')

@@ -11,7 +11,7 @@ def read(content: bytes) -> Iterator[Link]:
     """The feeds and pages that it names, tagged with the folders they are in; LinkFileError where it is no outline."""
     outline = listparser.parse(content)
     if not outline.version.startswith("opml"):
-        raise LinkFileError(f"is no OPML{f' ({outline.bozo_exception})' if outline.bozo else ''}")
+        raise LinkFileError(f"is not OPML{f' ({outline.bozo_exception})' if outline.bozo else ''}")
     for entry in (*outline.feeds, *outline.lists, *outline.opportunities):
         yield Link(0, entry.url, " ".join(entry.title.split()), tuple(entry.tags))
 

@@ -17,4 +17,4 @@ def root_of(content: bytes) -> ET.Element:
     try:
         return ET.fromstring(content)  # noqa: S314 - without entities there is nothing to expand or to fetch
     except (ET.ParseError, LookupError, ValueError) as error:
-        raise LinkFileError(f"is no XML ({error})") from None
+        raise LinkFileError(f"is not XML ({error})") from None

@@ -87,7 +87,7 @@ def test_create_prints_other_records_and_crawls_that_are_there_as_they_came(page
         ("crawl create", lines({"type": "Crawl", "id": NOBODYS}), "no crawl"),
         ("snapshot create", "not a url at all\n", "URL"),
         ("crawl update --status paused", lines({"type": "Crawl", "id": NOBODYS}), "no crawl"),
-        ("crawl update --status paused", "{}\n", "no JSON record"),
+        ("crawl update --status paused", "{}\n", "not a JSON record"),
         ("crawl update --status paused", None, "--all"),
         ("crawl update", "", "--status, --label"),
         ("crawl delete --yes", None, "--all"),

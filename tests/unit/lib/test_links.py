@@ -92,7 +92,7 @@ def test_an_outline_of_feeds_gives_them_with_the_folders_they_are_in() -> None:
     entries = [(entry.url, entry.title, entry.tags) for entry in read_links(page("feeds.opml"))]
     assert entries[0] == (f"{SITE}/feed.rss", "RSS", ("Feeds",))
     assert len(entries) == 3
-    with pytest.raises(LinkFileError, match="is no OPML"):
+    with pytest.raises(LinkFileError, match="is not OPML"):
         read("<x><!-- <opml> --></x>", ListFormat.RSS)
 
 
@@ -238,7 +238,7 @@ def test_a_stray_nul_is_a_bad_line_and_a_file_full_of_them_no_text() -> None:
 
 def test_bad_lines_of_json_say_why() -> None:
     found = read('{"url": "https://a.test/"}\n{"title": "no address"}\nrubbish\n', ListFormat.JSONL)
-    assert [entry.problem for entry in found] == ["", 'it names no "url"', "it is no JSON object"]
+    assert [entry.problem for entry in found] == ["", 'it names no "url"', "it is not a JSON object"]
 
 
 def test_a_json_document_over_many_lines_is_read_as_one() -> None:
@@ -376,7 +376,7 @@ def test_a_wacz_names_its_pages_itself() -> None:
     ("broken", "sentence"),
     [
         (PACKED[:-20], "not a whole web archive"),
-        (RECORDS[0] + b"something else", "no WARC"),
+        (RECORDS[0] + b"something else", "not a WARC file"),
         (zipped(letter_txt="dear"), "no WACZ"),
         (zipped(archive__one_warc_gz=PACKED)[:-30], "not a whole web archive"),
         (b"WARC/1.1\r\nContent-Length: many\r\n\r\n", "without its length"),
