@@ -72,7 +72,7 @@ def _not_logged_in(_request: HttpRequest, _error: AuthenticationError) -> HttpRe
 
 
 def _http_error(_request: HttpRequest, error: HttpError) -> HttpResponse:
-    """Of ninja's own there is one: a body that is no JSON."""
+    """Of ninja's own there is one: a body that is not JSON."""
     if error.status_code == HTTPStatus.BAD_REQUEST:
         return answer(400, "The body cannot be read: send JSON in UTF-8, as /api/v1/openapi.json describes it.")
     return answer(error.status_code, str(error))

@@ -26,7 +26,7 @@ class CrawlScope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The answer; ``code`` is None when admitted, ``url`` None when the text is no URL at all."""
+    """The answer; ``code`` is None when admitted, ``url`` None when the text is not a URL at all."""
 
     admitted: bool
     code: Reason | None

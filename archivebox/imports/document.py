@@ -48,7 +48,7 @@ class DocumentContent:
 
 
 def join_url(base: str, name: str) -> str:
-    """What ``name`` means in a document, without what leads to a part of it; empty where it is no URL."""
+    """What ``name`` means in a document, without what leads to a part of it; empty where it is not a URL."""
     try:
         return str(ada_url.join_url(base, name)).partition("#")[0]
     except (ValueError, UnicodeError):

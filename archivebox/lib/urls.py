@@ -23,7 +23,7 @@ _MAX_FOLDER = 240
 
 
 class BadUrl(ValueError):  # noqa: N818 - the name says it
-    """A text that is no URL we can keep; the message says what is wrong with it."""
+    """A text that is not a URL we can keep; the message says what is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,7 @@ class RecordingIndex:
 
     @staticmethod
     def _names(url: str) -> list[str]:
-        # A name without its scheme is no URL, and one without its query is marked: they never meet.
+        # A name without its scheme is not a URL, and one without its query is marked: they never meet.
         return [url, loose(url), *(f"{name}*" for name in [bare(url)] if name)]
 
     def find(self, url: str) -> Recorded | None:

@@ -111,5 +111,5 @@ def _listed(found: Iterator[OutputFile]) -> tuple[dict[str, Any], list[OutputFil
 
 
 def _as_text(path: str) -> str:
-    r"""A file's name as a database can keep it: bytes that are no UTF-8 as ``\xff``."""
+    r"""A file's name as a database can keep it: bytes that are not UTF-8 as ``\xff``."""
     return path if path.isascii() else os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -104,7 +104,7 @@ class ExportReader:
 
 
 def _object(text: bytes) -> dict[str, Any] | None:
-    """None for what is no JSON object."""
+    """None for what is not a JSON object."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):

@@ -11,7 +11,7 @@ _DECODER = json.JSONDecoder()
 
 
 class JsonStream:
-    """Stands at one place of a document; ValueError where that is no JSON, or a value is larger than it may be."""
+    """Stands at one place of a document; ValueError where that is not JSON, or a value is larger than it may be."""
 
     def __init__(self, file: BinaryIO, value_most: int) -> None:
         """``value_most``: characters of one value that is read as a whole."""

@@ -12,7 +12,7 @@ def refuse_entities(content: bytes) -> None:
 
 
 def root_of(content: bytes) -> ET.Element:
-    """The root element; LinkFileError where it is no XML, or declares entities."""
+    """The root element; LinkFileError where it is not XML, or declares entities."""
     refuse_entities(content)
     try:
         return ET.fromstring(content)  # noqa: S314 - without entities there is nothing to expand or to fetch

@@ -27,7 +27,7 @@ def _name_of(label: str) -> str:
 def _text(data: bytes, content_type: str, declared: str, inherited: str) -> str:
     name = _name_of(parse_content_type(content_type).charset)
     if not name and (name := _name_of(declared)).startswith("utf-16"):
-        name = "utf-8"  # what was read as ASCII so far is no UTF-16
+        name = "utf-8"  # what was read as ASCII so far is not UTF-16
     text, _ = webencodings.decode(data, name or _name_of(inherited) or _guess_encoding(data))
     return str(text)
 

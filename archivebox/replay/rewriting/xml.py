@@ -19,7 +19,7 @@ class _FoundError(Exception):
 def connects(data: bytes) -> bool:
     """Whether elements of HTML stand in it by which a browser connects (``<link rel=preconnect>``).
 
-    Also of what could hold some and is no XML: browsers pass over mistakes that others do not.
+    Also of what could hold some and is not XML: browsers pass over mistakes that others do not.
     """
     if not _MAY.search(data):
         return False

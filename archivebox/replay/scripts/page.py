@@ -70,7 +70,7 @@ def module_map(own: Iterable[JSON], links: LinkRewriter, place: ScriptPlace, ori
 
 
 def _led(names: JSON, links: LinkRewriter) -> dict[str, JSON]:
-    """The names of modules with the addresses of the view instead of URLs; what is no URL stays."""
+    """The names of modules with the addresses of the view instead of URLs; what is not a URL stays."""
     if not isinstance(names, dict):
         return {}
     return {name: links.resource(url) if isinstance(url, str) else url for name, url in names.items()}

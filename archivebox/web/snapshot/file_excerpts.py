@@ -31,7 +31,7 @@ class FileExcerpt:
 
     @property
     def json(self) -> JSON:
-        """None for what is no JSON, or cut."""
+        """None for what is not JSON, or cut."""
         try:
             value: JSON = json.loads(self.data)
         except ValueError:

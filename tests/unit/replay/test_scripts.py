@@ -158,7 +158,7 @@ def test_bodies_that_differ_in_what_is_random_are_alike_and_no_others() -> None:
     assert names_of(random[0]).exact != names_of(random[1]).exact
     assert names_of(random[0]).alike == names_of(random[1]).alike
     assert names_of(random[0]).alike != names_of(random[0].replace(b'"x"', b'"y"')).alike
-    assert names_of(b"[" * 100_000).exact == names_of(b"[" * 100_000).exact, "what is no JSON is text"
+    assert names_of(b"[" * 100_000).exact == names_of(b"[" * 100_000).exact, "what is not JSON is text"
 
 
 @pytest.fixture

@@ -36,5 +36,5 @@ def is_short_frame(paused: Params) -> bool:
 
 
 def body_of(answer: Params) -> bytes:
-    """Return the body in an answer of the browser; what is no UTF-8 comes in base64."""
+    """Return the body in an answer of the browser; what is not UTF-8 comes in base64."""
     return base64.b64decode(answer["body"]) if answer["base64Encoded"] else answer["body"].encode()

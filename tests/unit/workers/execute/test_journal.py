@@ -275,7 +275,7 @@ class TestOrder:
 
 
 def test_a_row_that_the_database_refuses_is_left_out_alone() -> None:
-    """No text of a database: half of a character, as it stands in a file's name that is no UTF-8."""
+    """No text of a database: half of a character, as it stands in a file's name that is not UTF-8."""
     page = snapshot()
     bad, good = new_id(), new_id()
 
