@@ -196,7 +196,7 @@ def _href(record: StdinRecord) -> str:
     try:
         return parse_url(str(record.fields.get("url") or "")).href
     except BadUrl as error:
-        raise record.refusal(f"its url is none: {error}") from None
+        raise record.refusal(f"its url cannot be used: {error}") from None
 
 
 def tell_or_pass(out: Output, records: Sequence[StdinRecord], *, passes: bool) -> None:

@@ -47,7 +47,7 @@ def href(text: str) -> str:
     try:
         return parse_url(text).href
     except BadUrl as error:
-        raise BadInputError(f"{text!r} is not a URL: {error}.") from None
+        raise BadInputError(f"The URL {text!r} cannot be used: {error}.") from None
 
 
 def age(text: str) -> timedelta:

@@ -45,7 +45,7 @@ class _Converted:
 
 
 def open_har(path: Path) -> ArchivePages | None:
-    """Its reader, which says NotReadableError where it is not a HAR file."""
+    """Its reader, which raises NotReadableError where the file is not a HAR file."""
     if not (path.is_file() and path.name.lower().endswith(".har")):
         return None
     scratch, converted = Scratch(), _Converted()

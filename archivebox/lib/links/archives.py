@@ -52,7 +52,7 @@ def _read_wacz(wacz: BinaryIO, left: "_ReadBudget") -> Iterator[Link]:
         lists = [name for name in _LISTS if name in names]
         warcs = [name for name in names if name.endswith((".warc", ".warc.gz"))]
         if not lists and not warcs:
-            raise LinkFileError("is a zip, but no WACZ: it has neither pages nor a WARC in it")
+            raise LinkFileError("is a ZIP file, but not a WACZ file: it has neither pages nor a WARC in it")
         for name in lists or warcs:
             with archive.open(name) as part:
                 file = _bounded(part, left)

@@ -12,7 +12,7 @@ from archivebox.lib.links.xml import root_of
 
 
 def read(file: BinaryIO, _base: str = "") -> Iterator[Link]:
-    """One ``<post href description tag time toread>`` each; LinkFileError where it is not XML of these."""
+    """One ``<post href description tag time toread>`` each; LinkFileError for anything but ``<posts>`` in XML."""
     root = root_of(whole(file))
     if root.tag != "posts":
         raise LinkFileError("holds no posts of Pinboard or Delicious")

@@ -178,7 +178,7 @@ def zipped() -> bytes:
     [
         (b"", "has no URL in it"),
         (b"Nothing to see here.", "has no URL in it"),
-        (zipped(), "no WACZ"),
+        (zipped(), "not a WACZ file"),
         (b"\x89PNG\r\n\x1a\n" + bytes(1000), "holds no text"),
         (b'<!DOCTYPE x [<!ENTITY a "b">]><rss><channel>&a;</channel></rss>', "declares XML entities"),
     ],

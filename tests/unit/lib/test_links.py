@@ -377,7 +377,7 @@ def test_a_wacz_names_its_pages_itself() -> None:
     [
         (PACKED[:-20], "not a whole web archive"),
         (RECORDS[0] + b"something else", "not a WARC file"),
-        (zipped(letter_txt="dear"), "no WACZ"),
+        (zipped(letter_txt="dear"), "not a WACZ file"),
         (zipped(archive__one_warc_gz=PACKED)[:-30], "not a whole web archive"),
         (b"WARC/1.1\r\nContent-Length: many\r\n\r\n", "without its length"),
     ],
