@@ -34,8 +34,9 @@ reformat: env  ## format Python, templates and style sheets
 lint: env  ## ruff
 	.venv/bin/ruff check $(PATHS)
 
-types: env  ## mypy, strict
+types: env  ## mypy, strict; the scripts of plugins in a step of their own
 	.venv/bin/mypy $(PATHS)
+	.venv/bin/python -m tests.architecture.scripts
 
 layers: env  ## does every import point down?
 	.venv/bin/lint-imports --no-cache

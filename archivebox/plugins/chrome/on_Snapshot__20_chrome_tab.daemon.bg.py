@@ -67,7 +67,7 @@ def want_browser(folder: str) -> None:
         write_atomically(os.path.join(folder, WANTED), "")
 
 
-def wait_for_browser(deadline: float, stop: StopRequest) -> tuple[CDPConnection, dict[str, object]]:
+def wait_for_browser(deadline: float, stop: StopRequest) -> tuple[CDPConnection, Params]:
     """Connect to the crawl's browser and say where it is; it may still be starting, or again after a crash."""
     folder = browser_folder()
     want_browser(folder)
@@ -147,7 +147,7 @@ class TabHolder:
         session: str = self.connection.call("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
         return session
 
-    def describe(self, session: dict[str, object]) -> dict[str, object]:
+    def describe(self, session: Params) -> Params:
         browser, _, secret = session["ws_url"].rpartition("/")
         return {
             "target_id": self.target,
@@ -241,10 +241,10 @@ class TabHolder:
         self.connection.close()
 
 
-def page_set_up(settings: Settings, agent: str) -> list[tuple[str, dict[str, object]]]:
+def page_set_up(settings: Settings, agent: str) -> list[tuple[str, Params]]:
     """Return the calls that make a fresh tab ready, in order; `agent`: what the browser says it is."""
     agent = settings.str("CHROME_USER_AGENT") or agent.replace("HeadlessChrome", "Chrome")
-    calls: list[tuple[str, dict[str, object]]] = [
+    calls: list[tuple[str, Params]] = [
         ("Page.enable", {}),
         ("Network.setUserAgentOverride", {"userAgent": agent}),
         ("Emulation.setFocusEmulationEnabled", {"enabled": True}),  # as if in front, however many tabs are open

@@ -211,10 +211,10 @@ class PageNavigation:
             self._tab.call("Fetch.disable")
             self._is_held = False
 
-    def record(self, hook: Hook) -> dict[str, object]:
+    def record(self, hook: Hook) -> Params:
         """Return what `navigation.json` says; asks the page, which may have to be freed from a busy script first."""
         static = bool(self._arrival.download)
-        record: dict[str, object] = {"url": self._url, "final_url": self._url}
+        record: Params = {"url": self._url, "final_url": self._url}
         response = self._response
         mime = str(response.get("mimeType", ""))
         if not self.problem and not static:

@@ -76,9 +76,10 @@ def _text(argument: Params) -> str:
 
 def listen(console: Console, connection: CDPConnection, stop: StopRequest) -> str:
     """Take what is said until told to stop; return why it ended before that, '' where it did not."""
+    sources: list[CDPConnection | StopRequest] = [connection, stop]
     try:
         while not stop:
-            if connection.pending or connection in select.select([connection, stop], [], [])[0]:
+            if connection.pending or connection in select.select(sources, [], [])[0]:
                 event = connection.next_event(MESSAGE_TIME)
                 if event is not None:
                     console.handle_event(event)

@@ -4,7 +4,7 @@
 import json
 import re
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from archivebox.plugins.base import (
     Finished,
@@ -61,7 +61,7 @@ def conclude(done: Finished, folder: Path) -> NoReturn:
     succeeded(POSTS, {"posts": len(posts), "complete": done.returncode == 0})
 
 
-def whole_lines(path: Path) -> list[dict[str, dict[str, str]]]:
+def whole_lines(path: Path) -> list[dict[str, Any]]:
     """The records of a file whose last line may have been cut off."""
     lines = path.read_bytes().splitlines(keepends=True) if path.is_file() else []
     return [json.loads(line) for line in lines if line.endswith(b"\n")]

@@ -31,9 +31,10 @@ STOP_TIME = 1.0  # seconds between the end of the tab and the TERM that says tha
 
 def record(recorder: Recorder, connection: CDPConnection, stop: StopRequest) -> str:
     """Take what is told until told to stop; return why it ended before that, '' where it did not."""
+    sources: list[CDPConnection | StopRequest] = [connection, stop]
     try:
         while not stop:
-            if connection.pending or connection in select.select([connection, stop], [], [])[0]:
+            if connection.pending or connection in select.select(sources, [], [])[0]:
                 handle_next(recorder, connection, MESSAGE_TIME)
         deadline = time.monotonic() + LAST_ANSWERS
         while recorder.is_waiting and (left := deadline - time.monotonic()) > 0:
