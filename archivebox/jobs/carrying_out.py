@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
+from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
 from archivebox.jobs.action import Failures, JobAction
 from archivebox.jobs.begin import freeze
@@ -87,7 +88,7 @@ def begin_anew(known: Job) -> Job | None:
 
 
 def end_lease(known: Job, event: str, **columns: object) -> None:
-    """End the lease by a transition, unless it is lost."""
+    """End the lease by a transition, unless it is lost. Whoever waits for the job is told."""
     with write_transaction():
         job = held(known)
         if job is None:
@@ -95,6 +96,7 @@ def end_lease(known: Job, event: str, **columns: object) -> None:
         if event == "seal":
             columns |= {"ended_at": timezone.now(), "memory": known.memory}
         job.transition(event, **columns)
+        notify_workers()
 
 
 def note(job: Job, failures: Failures) -> None:

@@ -17,6 +17,7 @@ from django.utils import timezone
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.users import system_user
+from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.crawl_control.retry import retry_failed
 from archivebox.core.evidence.signature import UNSIGNED, sign
 from archivebox.core.evidence.signer import STATEMENT
@@ -28,7 +29,7 @@ from archivebox.crawls.models import Crawl
 from archivebox.jobs.action import GONE
 from archivebox.jobs.actions import ACTIONS
 from archivebox.jobs.begin import JobRefusedError, JobRequest, begin, freeze, next_to_freeze
-from archivebox.jobs.carrying_out import next_part, write_part
+from archivebox.jobs.carrying_out import end_lease, next_part, write_part
 from archivebox.jobs.models import Job, JobFailure
 from archivebox.jobs.purging import purge_today
 from archivebox.lib.jsonl import JSON
@@ -74,6 +75,18 @@ def test_what_a_query_means_is_decided_at_the_beginning(keys: Keys) -> None:
     assert do("untag", keys[:2], tags=["NEW"]).done == 2
     assert Snapshot.objects.filter(tags__name="new").count() == 3
     assert do("tag", query="#nothing", tags=["x"]).total == 0
+
+
+@pytest.mark.once
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("event", ["seal", "pause"])
+def test_who_waits_for_a_job_is_told_of_its_end(keys: Keys, event: str) -> None:
+    job = leased(begin(JobRequest("verify", created_by=system_user(), snapshots=keys)))
+    DATA_FOLDER.doorbell.parent.mkdir(parents=True, exist_ok=True)
+    DATA_FOLDER.doorbell.touch()
+    os.utime(DATA_FOLDER.doorbell, (0, 0))
+    end_lease(job, event)
+    assert DATA_FOLDER.doorbell.stat().st_mtime > 0
 
 
 @pytest.mark.once
