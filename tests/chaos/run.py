@@ -23,6 +23,7 @@ from archivebox.contract.reasons import Reason
 from archivebox.lib.processes import marked
 from tests.chaos.ledger import HOOKS, PAGE_HOOKS, PLUGIN, Ledger, code_of, scripts, status_of
 from tests.chaos.trouble import Trouble
+from tests.chaos.verdicts import problem_of, story_of
 from tests.integration.engine.disks import Disk, small_disk
 from tests.integration.engine.driver import FINAL, PATIENCE, REPOSITORY, USUAL, Collection, Row, collection, identity_of
 from tests.site.serve import Site
@@ -209,30 +210,27 @@ class Chaos:
         self.figures["put aside"] = sum(row["reason"] == "worker_lost" for row in pages)
 
     def _judge_results(self, runs: dict[str, Row]) -> None:
-        rows = self.made.rows(
-            "ArchiveResult", "hook_name", "snapshot_id", "status", "reason", "process_id", plugin=PLUGIN
-        )
+        fields = ("hook_name", "snapshot_id", "status", "reason", "process_id", "attempts", "retry_at", "end_ts")
+        rows = self.made.rows("ArchiveResult", *fields, plugin=PLUGIN)
         self.figures["results"] = len(rows)
         if len(rows) != len(HOOKS) * self.figures["pages"]:
             self.wrong.append(f"{len(rows)} results of {self.figures['pages']} pages")
         for row in rows:
-            name = f"{row['snapshot_id']}/{row['hook_name']}"
-            run = runs.get(str(row["process_id"]))
-            if row["status"] not in FINAL:
-                self.wrong.append(f"{name} is {row['status']}")
-            elif row["reason"] == Reason.NO_SESSION and self._tabs(row["snapshot_id"]) >= SESSIONS:
+            if row["reason"] == Reason.NO_SESSION and self._tabs(row["snapshot_id"]) >= SESSIONS:
                 self.figures["without a page, opened as often as may be"] += 1
             elif row["reason"] == Reason.WORKER_LOST:
                 self.figures["results put aside"] += 1
-            elif run is None or run["exit_code"] is None:
-                self.wrong.append(f"{name} is {row['status']} ({row['reason']}) by a run whose end nobody saw")
-            elif run["exit_code"] < 0:
-                if str(run["pk"]) not in self.killed_hooks:
-                    self.wrong.append(
-                        f"{name} is {row['status']}: a run that we ended ({run['end_reason']}) is its last"
-                    )
-            elif row["status"] != status_of(run["exit_code"]):
-                self.wrong.append(f"{name} is {row['status']}, its hook exited {run['exit_code']}")
+            elif problem := problem_of(row, runs.get(str(row["process_id"])), self.killed_hooks):
+                story = story_of(row, self._runs_of(row))
+                self.wrong.append(f"{row['snapshot_id']}/{row['hook_name']} {problem}\n{story}")
+            elif row["status"] not in FINAL:
+                self.figures["killed while memory was short, and tried again later"] += 1
+
+    def _runs_of(self, result: Row) -> list[Row]:
+        """All runs of its hook, the earliest first."""
+        fields = ("pk", "pid", "started_at", "ended_at", "end_reason", "exit_code")
+        where = {name: result[name] for name in ("snapshot_id", "hook_name")}
+        return sorted(self.made.rows("Process", *fields, **where), key=lambda run: str(run["pk"]))
 
     def _tabs(self, snapshot_id: object) -> int:
         """How often the live page of a Snapshot was opened; each that it lost was somebody's death."""
