@@ -87,7 +87,7 @@ def take_a_crawl(server: Server, browser: Browser, data: Path, web: MadeUpWeb) -
     """A crawl when some of its pages are done, others run and others wait."""
     run(data, web, "add", "--bg", "--depth=1", "--label=The tide almanac", ALMANAC)
     browser.go(f"{server.url}/crawls/")
-    browser.value("document.querySelector('main tbody a').click()")
+    browser.follow("main tbody a")
     with window(browser, WIDE):
         browser.wait_for("Boolean(document.querySelector('[data-part^=counts]'))")
         browser.wait_for("Number(document.querySelector('main').innerText.match(/(\\d+) done/)?.[1]) > 7", 120)

@@ -144,6 +144,14 @@ class Browser:
             time.sleep(0.1)
         return value
 
+    def follow(self, selector: str) -> None:
+        """Click a link, and wait until the page that it leads to has loaded.
+
+        Scripts see its elements before its style sheets have come, and measure them without those.
+        """
+        self.value(f"window.isLeft = true; document.querySelector({selector!r}).click()")
+        self.wait_for("window.isLeft === undefined && document.readyState === 'complete'")
+
     def in_frame(self, expression: str, seconds: float = 90) -> Any:
         """What ``expression`` comes to in the frame of another origin, a target of its own, once it is true."""
         end = time.monotonic() + seconds

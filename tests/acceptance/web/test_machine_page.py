@@ -17,8 +17,8 @@ def test_a_machine_is_drained_on_a_phone_after_it_was_said_what_that_means(brows
         browser.set_cookie(library.server.url, name, value)
     browser.size(360, 740)
     browser.go(f"{library.server.url}/machines/")
-    browser.value("document.querySelector('tbody th a').click()")
-    browser.wait_for("document.querySelector('form.changes summary')?.textContent === 'Drain…'")
+    browser.follow("tbody th a")
+    assert browser.value("document.querySelector('form.changes summary').textContent") == "Drain…"
     assert browser.value("document.querySelector('[value=drain]').checkVisibility()") is False
     browser.value("document.querySelector('form.changes summary').click()")
     browser.wait_for("document.querySelector('[value=drain]').checkVisibility()")
