@@ -15,7 +15,7 @@ from tests.site.serve import Site
 
 __all__ = ["django_db_setup"]
 
-ROWS = frozenset({"db", "transactional_db", "library", "public_library"})
+ROWS = frozenset({"db", "transactional_db", "library", "library_with_workers", "public_library"})
 """Fixtures that open a database: this process's own, or that of a collection which commands work on."""
 
 

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -15,12 +16,13 @@ from multiprocessing import Pipe, forkserver, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from threading import Lock
+from types import FrameType
 from typing import BinaryIO, NamedTuple
 
 from archivebox.cli import handover
 
-LOADED = "tests.loaded"
+LOADED, LOADED_PAGES = "tests.loaded", "tests.loaded_pages"
+"""What fork servers import: all of commands; and of web servers, with their pages."""
 CHECKOUT = str(Path(__file__).parents[1])
 STARTED_ANEW = frozenset(
     {"", "backup", "doctor", "help", "manage", "mcp", "orchestrator", "restore", "server", "version"}
@@ -31,7 +33,7 @@ STARTED_ANEW = frozenset(
 READ_WHEN_IMPORTED = ("ARCHIVEBOX_LEASE_SECONDS", "ARCHIVEBOX_PORTABLE")
 """Variables that modules of ArchiveBox read while they are imported: each choice of them has a fork server."""
 
-_STARTING = Lock()
+_STARTING = threading.Lock()
 
 Variables = tuple[tuple[str, str], ...]
 
@@ -54,13 +56,23 @@ class CommandOutput(NamedTuple):
     err: bytes
 
 
+class Preload(NamedTuple):
+    """What a fork server imports, and the variables that are read meanwhile: each choice of them has one."""
+
+    module: str = LOADED
+    names: Sequence[str] = READ_WHEN_IMPORTED
+
+
+OF_COMMANDS = Preload()
+
+
 class LoadedForkServer(forkserver.ForkServer):
     """One that has ArchiveBox in memory, which was imported with these variables."""
 
-    def __init__(self, variables: Variables) -> None:
+    def __init__(self, variables: Variables, module: str) -> None:
         super().__init__()
         self._variables = dict(variables)
-        self.set_forkserver_preload([LOADED])
+        self.set_forkserver_preload([module])
 
     def ensure_running(self) -> None:
         before = dict(os.environ)
@@ -73,17 +85,20 @@ class LoadedForkServer(forkserver.ForkServer):
 
 
 @cache
-def fork_server(variables: Variables) -> LoadedForkServer:
-    """The one of this process, for each choice of variables."""
-    return LoadedForkServer(variables)
+def fork_server(variables: Variables, module: str) -> LoadedForkServer:
+    """The one of this process, for each module and choice of variables."""
+    return LoadedForkServer(variables, module)
 
 
-def _start(target: Callable[..., None], env: Mapping[str, str], *given: object) -> BaseProcess:
+def _start(
+    target: Callable[..., None], env: Mapping[str, str], *given: object, preload: Preload = OF_COMMANDS
+) -> BaseProcess:
     """Fork a process that ends with this one, with ArchiveBox as it is imported in this environment."""
-    variables = tuple((name, env[name]) for name in READ_WHEN_IMPORTED if name in env)
+    variables = tuple((name, env[name]) for name in preload.names if name in env)
     process = get_context("forkserver").Process(target=target, args=given, daemon=True)
     with _STARTING:
-        forkserver.connect_to_new_process = fork_server(variables).connect_to_new_process  # it knows of one server
+        server = fork_server(variables, preload.module)
+        forkserver.connect_to_new_process = server.connect_to_new_process  # it knows of one server
         process.start()
     return process
 
@@ -121,8 +136,10 @@ def _run(target: Callable[..., None], command: CommandLine, stdin: bytes | int, 
 class ForkedProcess:
     """One that goes on beside the tests, and ends with them; the methods are those of ``subprocess.Popen``."""
 
-    def __init__(self, target: Callable[..., None], env: Mapping[str, str], *given: object) -> None:
-        self._process = _start(target, env, env, *given)
+    def __init__(
+        self, target: Callable[..., None], env: Mapping[str, str], *given: object, preload: Preload = OF_COMMANDS
+    ) -> None:
+        self._process = _start(target, env, env, *given, preload=preload)
 
     @property
     def pid(self) -> int:
@@ -167,6 +184,36 @@ def serve(env: Mapping[str, str], bind: str, log: Path) -> None:
         _become(CommandLine([], env, Path(CHECKOUT)), nothing, out, out)
     import_module(LOADED).use(import_module("archivebox.config.collection").choose_data_dir(None))
     sys.exit(import_module("archivebox.workers.supervise.supervisord_util").serve(bind))
+
+
+class KillPoint(NamedTuple):
+    """When a process kills itself: once a function is called, or has returned (``event``)."""
+
+    file: str
+    """How the name of its file ends."""
+    function: str
+    event: str
+
+    def set(self) -> None:
+        """In all threads that are begun from now on."""
+        threading.setprofile(self._kill)
+
+    def _kill(self, frame: FrameType, event: str, argument: object) -> None:
+        del argument
+        code = frame.f_code
+        if event == self.event and code.co_name == self.function and code.co_filename.endswith(self.file):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def serve_pages(env: Mapping[str, str], bind: str, replay: str, log: Path, kill_point: KillPoint | None) -> None:
+    """Become the web server of that collection, without a supervisor and an orchestrator."""
+    if kill_point is not None:
+        kill_point.set()
+    with log.open("ab") as out, Path(os.devnull).open("rb") as nothing:
+        _become(CommandLine([], env, Path(CHECKOUT)), nothing, out, out)
+    os.environ["ARCHIVEBOX_REPLAY_PORT"] = replay.rpartition(":")[2]
+    import_module(LOADED_PAGES).use(import_module("archivebox.config.collection").choose_data_dir(None))
+    sys.exit(import_module("archivebox.web.server.__main__").main(["--bind", bind, "--replay", replay]))
 
 
 def _execute(code: CommandLine, *streams: Connection) -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests.empty import make_empty
 from tests.webserver.browser import PROGRAM, Browser
 from tests.webserver.rows import NAME, PASSWORD
-from tests.webserver.server import Server, Visitor, in_collection
+from tests.webserver.server import Server, Visitor, WebServer, in_collection
 
 
 @dataclass
@@ -34,10 +34,11 @@ class Library:
         return Visitor(self.server)
 
 
-def open_library(folder: Path, **settings: str) -> Iterator[Library]:
+def open_library(folder: Path, kind: type[Server] = WebServer, **settings: str) -> Iterator[Library]:
+    """``kind``: ``Server`` for tests that need more of ``archivebox server`` than its pages."""
     make_empty(folder)
     # PLUGINS: what the tests add is looked at by one hook that needs no browser and no network.
-    with Server(folder, {"PLUGINS": '["hashes"]', **settings}) as server:
+    with kind(folder, {"PLUGINS": '["hashes"]', **settings}) as server:
         keys = json.loads(
             in_collection(
                 folder, "import sys; from tests.webserver.rows import make; print(make(sys.argv[1]))", str(server.port)
@@ -55,8 +56,14 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
 
 @pytest.fixture(scope="session")
 def shared_library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
-    """One for all modules that change nothing which another one asks for; its start takes 5 s of CPU."""
+    """One for all modules that change nothing which another one asks for."""
     yield from open_library(tmp_path_factory.mktemp("shared"))
+
+
+@pytest.fixture(scope="session")
+def library_with_workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
+    """One for all tests that need an orchestrator, a supervisor or what ``archivebox server`` prints."""
+    yield from open_library(tmp_path_factory.mktemp("workers"), Server)
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import os
 import random
@@ -18,7 +19,17 @@ from typing import Any, Self
 from urllib.parse import urlencode
 
 from tests.databases import database_of
-from tests.forked import CommandLine, ForkedProcess, run_code, serve
+from tests.forked import (
+    LOADED_PAGES,
+    READ_WHEN_IMPORTED,
+    CommandLine,
+    ForkedProcess,
+    KillPoint,
+    Preload,
+    run_code,
+    serve,
+    serve_pages,
+)
 from tests.webserver.markup import flat
 
 CHECKOUT = Path(__file__).parents[2]
@@ -124,7 +135,7 @@ class Server:
 
     @property
     def output(self) -> str:
-        return self.log.read_text()
+        return self.log.read_text() if self.log.exists() else ""
 
     @property
     def web_log(self) -> str:
@@ -179,6 +190,33 @@ class Server:
             return Answer(answer.status, named, answer.read(), cookies)
         finally:
             connection.close()
+
+
+@dataclass
+class WebServer(Server):
+    """The web server alone, forked from a process that has its pages in memory: nothing is captured, no job is done."""
+
+    kill_point: KillPoint | None = None
+
+    def __enter__(self) -> Self:
+        self.port = free_ports()
+        self.log = self.folder / "logs" / "web.log"
+        addresses = (f"127.0.0.1:{self.port}", f"127.0.0.1:{self.replay_port}")
+        env = environment(self.folder, **self.settings)
+        pages = Preload(LOADED_PAGES, (*READ_WHEN_IMPORTED, *self.settings))
+        self.cli = ForkedProcess(serve_pages, env, *addresses, self.log, self.kill_point, preload=pages)
+        try:
+            self.wait_for(lambda: self._is_listening() or self.cli.poll() is not None, 90)
+            assert self.cli.poll() is None, self.web_log
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def _is_listening(self) -> bool:
+        with contextlib.suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", self.port)):
+            return True
+        return False
 
 
 @dataclass

@@ -1,5 +1,5 @@
 """Brings the fixtures of a running server to these tests."""
 
-from tests.webserver.fixtures import browser, library, public_library
+from tests.webserver.fixtures import browser, library, library_with_workers, public_library
 
-__all__ = ["browser", "library", "public_library"]
+__all__ = ["browser", "library", "library_with_workers", "public_library"]

@@ -15,6 +15,7 @@ from tests.old_collection import add_pages, unpack
 from tests.unit.imports.archives import Said, write_warc
 from tests.webserver.browser import Browser
 from tests.webserver.fixtures import Library, open_library
+from tests.webserver.server import Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 PAGES = 33
@@ -24,7 +25,7 @@ PAGES = 33
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Library]:
     folder = tmp_path_factory.mktemp("collection")
-    for library in open_library(folder, PLUGINS=f'["hashes", "search_backend_{search_engine()}"]'):
+    for library in open_library(folder, Server, PLUGINS=f'["hashes", "search_backend_{search_engine()}"]'):
         for name, value in library.visitor.jar.items():
             browser.set_cookie(library.server.url, name, value)
         yield library

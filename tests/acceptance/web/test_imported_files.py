@@ -12,7 +12,7 @@ import pytest
 from tests.databases import search_engine
 from tests.webserver.browser import Browser
 from tests.webserver.fixtures import Library, open_library
-from tests.webserver.server import in_collection
+from tests.webserver.server import Server, in_collection
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 FILES = Path(__file__).parents[2] / "unit" / "imports" / "files"
@@ -50,7 +50,7 @@ LARGE = 12_000_000
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     yield from open_library(
-        tmp_path_factory.mktemp("collection"), PLUGINS=f'["hashes", "search_backend_{search_engine()}"]'
+        tmp_path_factory.mktemp("collection"), Server, PLUGINS=f'["hashes", "search_backend_{search_engine()}"]'
     )
 
 

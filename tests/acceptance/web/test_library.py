@@ -59,6 +59,12 @@ LISTS = ["/machines/", "/personas/", "/jobs/", "/webhooks/"]
 
 
 @pytest.fixture(scope="module")
+def library(library_with_workers: Library) -> Library:
+    """What these tests add is captured: as long as it waits, something moves on each page."""
+    return library_with_workers
+
+
+@pytest.fixture(scope="module")
 def inside(browser: Browser, library: Library) -> Browser:
     """The browser, logged in."""
     for name, value in library.visitor.jar.items():

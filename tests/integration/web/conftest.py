@@ -2,7 +2,16 @@
 
 from tests.collection import collection
 from tests.stored_pages import store
-from tests.webserver.fixtures import browser, library, public_library, shared_library
+from tests.webserver.fixtures import browser, library, library_with_workers, public_library, shared_library
 from tests.webserver.in_process import pages
 
-__all__ = ["browser", "collection", "library", "pages", "public_library", "shared_library", "store"]
+__all__ = [
+    "browser",
+    "collection",
+    "library",
+    "library_with_workers",
+    "pages",
+    "public_library",
+    "shared_library",
+    "store",
+]

@@ -53,13 +53,14 @@ def test_a_form_without_its_csrf_token_is_refused(library: Library) -> None:
     assert "out of date" in answer.text
 
 
-def test_health_and_static_answer_everybody_and_say_nothing_of_the_archive(library: Library) -> None:
-    health = library.server.ask("/health/")
+def test_health_and_static_answer_everybody_and_say_nothing_of_the_archive(library_with_workers: Library) -> None:
+    server = library_with_workers.server
+    health = server.ask("/health/")
     assert (health.status, health.text) == (200, '{"status": "ok"}')
-    assert (library.server.ask("/ready/").status, library.server.ask("/metrics/").status) == (200, 401)
-    assert library.server.ask("/static/web/archivebox.css").status == 200
-    assert library.server.ask("/static/../settings.py").status in {400, 404}
-    assert library.server.ask("/static/web/%2e%2e/%2e%2e/settings.py").status in {400, 404}
+    assert (server.ask("/ready/").status, server.ask("/metrics/").status) == (200, 401)
+    assert server.ask("/static/web/archivebox.css").status == 200
+    assert server.ask("/static/../settings.py").status in {400, 404}
+    assert server.ask("/static/web/%2e%2e/%2e%2e/settings.py").status in {400, 404}
 
 
 def test_a_style_sheet_is_kept_by_the_browser_until_it_changes(library: Library) -> None:
@@ -91,7 +92,8 @@ def test_a_host_name_that_is_not_ours_is_refused(library: Library) -> None:
     assert "ALLOWED_HOSTS" in answer.text
 
 
-def test_the_printed_link_makes_an_administrator_and_works_once(library: Library) -> None:
+def test_the_printed_link_makes_an_administrator_and_works_once(library_with_workers: Library) -> None:
+    library = library_with_workers
     path = library.server.link()
     first, second = library.stranger(), library.stranger()
     assert "once" in first.get(path).text

@@ -11,7 +11,7 @@ import pytest
 
 from tests.webserver.fixtures import Library, open_library
 from tests.webserver.rows import NAME, PASSWORD
-from tests.webserver.server import Visitor
+from tests.webserver.server import Server, Visitor
 
 HOST = "host.example"
 PAGES = (
@@ -37,7 +37,7 @@ PAGES = (
 @pytest.fixture(scope="module")
 def below(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     settings = {"BASE_URL": f"http://{HOST}/archive", "TRUSTED_PROXIES": '["127.0.0.1"]'}
-    yield from open_library(tmp_path_factory.mktemp("below"), **settings)
+    yield from open_library(tmp_path_factory.mktemp("below"), Server, **settings)
 
 
 @pytest.mark.parametrize("asked", ["/archive/crawls/", "/crawls/"])

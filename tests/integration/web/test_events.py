@@ -17,8 +17,8 @@ def test_nobody_without_a_log_in_is_told_anything(library: Library) -> None:
     assert answer.headers["location"].startswith("/login/")
 
 
-def test_a_viewer_is_told_what_runs_when_it_comes_and_what_changes_after(library: Library) -> None:
-    crawl = library.crawl
+def test_a_viewer_is_told_what_runs_when_it_comes_and_what_changes_after(library_with_workers: Library) -> None:
+    library, crawl = library_with_workers, library_with_workers.crawl
     with Events(library.visitor) as elsewhere:  # while somebody looks, what changed is remembered
         with Events(library.visitor, f"?crawl={crawl}") as viewer:
             first = viewer.next()

@@ -63,7 +63,8 @@ def test_all_that_match_are_captured_again_by_one_plugin(library: Library) -> No
     assert "&quot;wget&quot;" in library.visitor.get(f"/crawls/{newest.group(1)}/?show=settings").text
 
 
-def test_an_export_is_fetched_by_who_is_logged_in_and_deleted(library: Library) -> None:
+def test_an_export_is_fetched_by_who_is_logged_in_and_deleted(library_with_workers: Library) -> None:
+    library = library_with_workers
     page = ended(library, begin(library, kind="export", format="jsonl", all="yes", q="host:site6.example"))
     path = re.search(r'href="(/jobs/[^"]+/file/)"', page)
     assert path
