@@ -10,8 +10,12 @@ from archivebox.lib.processes.identity import ProcessIdentity
 from archivebox.lib.processes.linux import P_PIDFD, exit_code_of, waitid
 from archivebox.lib.processes.platform import PORTABLE
 
+REAPER_SECONDS = 30.0
+"""How long the exit record of a zombie is waited for: its parent writes it, then reaps. A parent of ours may be held
+still, starved by others, or have no room on the disk; one outside, which writes none, reaps at once."""
+
 RECORD_SECONDS = 1.0
-"""How long the exit record may come after the exit itself: our pidfd fires before the parent has written it."""
+"""How long after its exit that of a process is waited for which has been reaped: then it is there, or never comes."""
 
 POLL_SECONDS = 0.01
 """How often the record is polled for within that second; on the portable path, how often the process is."""
@@ -52,7 +56,7 @@ class AdoptedChild(Child):
             now = time.monotonic()
             if self._ended_at is None:
                 self._ended_at = now
-            if now - self._ended_at >= RECORD_SECONDS:
+            if now - self._ended_at >= (REAPER_SECONDS if self._awaits_reaper() else RECORD_SECONDS):
                 self._status = self._recorded() or self._known_to_kernel()
         return self._status
 
@@ -87,6 +91,10 @@ class AdoptedChild(Child):
 
     def _has_ended(self) -> bool:
         return not self.identity.is_alive() or self.identity.is_zombie()
+
+    def _awaits_reaper(self) -> bool:
+        """Whether somebody has still to read its status; on the portable path nobody does so for us."""
+        return not PORTABLE and self.identity.is_zombie()
 
     @staticmethod
     def _wait_on(pidfd: int, *, reap: bool) -> ExitStatus | None:

@@ -22,6 +22,11 @@ class Child(ABC):
     def peek(self) -> ExitStatus | None:
         """Its status, without reaping; None: it still runs (or its status is still on the way)."""
 
+    @property
+    def ended(self) -> bool:
+        """Whether it has ended, although its status may still be on the way."""
+        return self.peek() is not None
+
     def reap(self) -> None:
         """Let it go: call only after its row is committed. RuntimeError while it runs; twice does nothing."""
         if self.peek() is None:

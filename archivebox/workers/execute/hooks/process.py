@@ -231,7 +231,7 @@ class HookProcess:
         """End its whole tree: TERM, grace, KILL. The first reason stays; a second call shortens nothing."""
         if self.row.status is not None or self.ended or self._ending is not None:
             return
-        if self.child is not None and self.child.peek() is not None:
+        if self.child is not None and self.child.ended:
             return  # it has ended by itself, which we are about to be told
         self.row.end_reason = reason
         tells_at = self.engine.loop.time()

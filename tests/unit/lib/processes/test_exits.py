@@ -18,6 +18,7 @@ from archivebox.lib.processes import (
     ExitStatus,
     ProcessIdentity,
     adopt,
+    adoption,
     orphans,
     reap_orphans,
     unreaped,
@@ -247,6 +248,36 @@ def test_adopted_hook_under_another_parent(tmp_path: Path, writes: str) -> None:
         assert status.max_rss > 0
     else:
         assert status == ExitStatus(7 if kernel_tells_exits() else None)
+
+
+@needs_linux
+def test_the_record_of_an_adopted_hook_is_waited_for_while_its_parent_stands_still(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Its end is seen at once; its status comes with whoever reaps it, however little that gets of the processors."""
+    monkeypatch.setattr(adoption, "RECORD_SECONDS", 0.0)
+    os.mkfifo(tmp_path / "go")
+    argv = [sys.executable, "-c", ORCHESTRATOR, str(tmp_path), WORKER, "journal"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as orchestrator:
+        try:
+            assert orchestrator.stdout is not None
+            pid, ticks = map(int, orchestrator.stdout.readline().split())
+            identity = ProcessIdentity.current()._replace(pid=pid, start_ticks=ticks)
+            child: Child | None = adopt("w", identity, ExitJournal(tmp_path).path(identity))
+            assert child is not None
+            assert not child.ended
+            orchestrator.send_signal(signal.SIGSTOP)
+            (tmp_path / "go").write_text("now\n")
+            wait_gone(identity, LIMIT)
+            assert [child.peek(), child.peek()] == [None, None]
+            assert child.ended
+            orchestrator.send_signal(signal.SIGCONT)
+            status = wait(child, LIMIT)
+            child.reap()
+        finally:
+            orchestrator.kill()
+    assert status.exit_code == 7
+    assert status.max_rss > 0
 
 
 def test_nothing_is_adopted_that_is_gone_without_a_record(cold: Starter, tmp_path: Path) -> None:
