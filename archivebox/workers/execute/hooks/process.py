@@ -21,7 +21,7 @@ from archivebox.core.archiveresult import ending_of
 from archivebox.core.outputs.output_files import ALL, Claim, Listing, files_before, list_few_outputs, list_outputs
 from archivebox.hooks import HookCall, environment_of_process
 from archivebox.lib import processes
-from archivebox.lib.machine_load import extended, seconds_delayed
+from archivebox.lib.machine_load import LONGEST, extended, seconds_delayed
 from archivebox.lib.processes import Child, ExitStatus, Launch, Tree
 from archivebox.lib.processes.exits import NO_ROOM
 from archivebox.machine.process import Process
@@ -38,7 +38,8 @@ log = logging.getLogger(__name__)
 ROOT_FIRST = 2.0
 """Seconds that a background hook has at the end to wind its programs down in order, before they are told as well."""
 LISTENS_AFTER = 1.0
-"""Seconds that a background hook runs at least until it is told to stop, where nothing says that it handles TERM."""
+"""Seconds that a background hook has at least until it is told to stop, where nothing says that it handles TERM: more
+on a busy machine. One that dies of TERM before it has its handler would be taken for a download from then on."""
 TOLD_TOGETHER = 1.0
 """Seconds in which we learn that we are told to stop, too, by whoever ended a hook: a shutdown tells all at once."""
 
@@ -94,11 +95,13 @@ class HookProcess:
         self._timeout: asyncio.TimerHandle | None = None
         self._extended_to = float(call.timeout)
         """Seconds that its timeout has become on a busy machine."""
-        self._listens_at = self.deadline
-        """Loop time from which on it may be told to stop, where nothing says that it handles TERM."""
+        self._launched_at: float | None = None
+        """Loop time at which we have started it."""
         self._ending: asyncio.Task[None] | None = None
         self._kills_at = self.deadline
         """Loop time from which on we kill it, once it has been told to stop."""
+        self._is_hurried = False
+        """Whether it got less time to end after it had been told to stop."""
 
     def inherit_spare(self, descriptor: int) -> None:
         """Have it inherit the way to what was started ahead for it."""
@@ -125,7 +128,7 @@ class HookProcess:
         self.row.record_start(self.child.identity)
         self._extended_to = extended(self.call.timeout)
         self._watch_end(self.child, self._extended_to)
-        self._listens_at = self.engine.loop.time() + LISTENS_AFTER
+        self._launched_at = self.engine.loop.time()
         if self.hook.background or self.hook.ready:  # others of the page may look for it, or wait for its word
             self._attend(self.child)
         else:
@@ -234,18 +237,15 @@ class HookProcess:
         if self.child is not None and self.child.ended:
             return  # it has ended by itself, which we are about to be told
         self.row.end_reason = reason
-        tells_at = self.engine.loop.time()
-        if reason is EndReason.SEALED and self.hook.may_be_cut_off:
-            tells_at = max(tells_at, self._listens_at)
-        self._kills_at = tells_at + grace
-        self._ending = self.engine.in_background(self._end_tree(tells_at))
+        self._kills_at = self._tells_at() + grace
+        self._ending = self.engine.in_background(self._end_tree(grace))
 
     def stop_within(self, reason: EndReason, grace: float) -> None:
         """As ``stop``; a tree that was told to end before and has longer gets no more than this from now on."""
         self.stop(reason, grace)
         kills_at = self.engine.loop.time() + grace
         if self._ending is not None and not self._ending.done() and kills_at < self._kills_at:
-            self._kills_at = kills_at
+            self._kills_at, self._is_hurried = kills_at, True
             self.engine.loop.call_at(kills_at, self._kill_if_ending, self._ending)
 
     def _kill_if_ending(self, ending: "asyncio.Task[None]") -> None:
@@ -256,8 +256,20 @@ class HookProcess:
     async def _kill_tree(self) -> None:
         await self.tree().end(grace=0.0)
 
-    async def _end_tree(self, tells_at: float) -> None:
-        await asyncio.sleep(tells_at - self.engine.loop.time())
+    def _tells_at(self) -> float:
+        """Loop time from which on it may be told to stop, as far as is known now of the processors it has had."""
+        now = self.engine.loop.time()
+        is_cut_off = self.row.end_reason is EndReason.SEALED and self.hook.may_be_cut_off
+        if self._launched_at is None or not is_cut_off or now >= self._launched_at + LISTENS_AFTER * LONGEST:
+            return now
+        seconds = LISTENS_AFTER if self._is_hurried else extended(LISTENS_AFTER, self._seconds_delayed())
+        return max(now, self._launched_at + seconds)
+
+    async def _end_tree(self, grace: float) -> None:
+        while (seconds := self._tells_at() - self.engine.loop.time()) > 0:
+            await asyncio.sleep(min(seconds, LISTENS_AFTER))
+            if not self._is_hurried:
+                self._kills_at = self._tells_at() + grace
         listens = self.row.end_reason is EndReason.SEALED and self.hook.background
         grace = max(0.0, self._kills_at - self.engine.loop.time())
         alone = min(ROOT_FIRST, grace / 2) if listens else 0.0

@@ -11,15 +11,16 @@ from typing import cast
 
 import pytest
 
+from archivebox.contract.hook import Hook
 from archivebox.contract.outcomes import Outcome, failure
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason
 from archivebox.hooks import HookCall
 from archivebox.lib import machine_load
-from archivebox.lib.machine_load import seconds_delayed
+from archivebox.lib.machine_load import LONGEST, seconds_delayed
 from archivebox.lib.processes import Child, ProcessIdentity
 from archivebox.workers.execute.engine import Engine
-from archivebox.workers.execute.hooks.process import HookProcess, Owner
+from archivebox.workers.execute.hooks.process import LISTENS_AFTER, HookProcess, Owner
 from archivebox.workers.execute.page.results import lacked_machine
 
 
@@ -87,6 +88,30 @@ def test_failures_for_want_of_time_or_memory_are_told_from_others(
     pressure.write_text(f"some avg10=0.00 avg60={memory}.00 avg300=0.00 total=1\nfull avg10=0.00 avg60=0.00\n")
     monkeypatch.setattr(machine_load, "MEMORY_PRESSURE", str(pressure))
     assert lacked_machine(result) is lacked
+
+
+def test_a_background_hook_has_longer_to_install_its_handler_while_the_machine_is_busy(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """One that dies of TERM before it has that would count as a download, and be waited for, from then on."""
+
+    async def run() -> None:
+        process = watched(tmp_path)
+        process.hook = cast("Hook", SimpleNamespace(may_be_cut_off=True, background=True))
+        process.row.end_reason = EndReason.SEALED
+        began = process._launched_at = process.engine.loop.time()
+        busy(monkeypatch, 0.5)
+        assert process._tells_at() == began + LISTENS_AFTER
+        busy(monkeypatch, 2.0)
+        assert process._tells_at() == began + 2 * LISTENS_AFTER
+        busy(monkeypatch, 9.0)
+        assert process._tells_at() == began + LONGEST * LISTENS_AFTER
+        process._is_hurried = True
+        assert process._tells_at() == began + LISTENS_AFTER, "a shutdown does not wait for it"
+        process._launched_at = None
+        assert process._tells_at() >= began, "one that was adopted has run for long enough"
+
+    asyncio.run(run())
 
 
 @pytest.mark.usefixtures("collection")
