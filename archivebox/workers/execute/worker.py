@@ -124,8 +124,7 @@ class Worker:
     async def run(self) -> None:
         self._listen_for_the_end()
         self.engine.starter.warm_up()  # warms up while we look for work
-        beats = [self._beat(), self._send_heartbeats(), *([self._watch_leases()] if is_fleet() else [])]
-        beating = [self.engine.in_background(beat) for beat in beats]
+        beating = [self.engine.in_background(beat) for beat in self._beats()]
         try:
             while not self._stopping.is_set():
                 claimed = await self._claim_due()
@@ -136,6 +135,12 @@ class Worker:
             for beat in beating:
                 beat.cancel()
             await self._requeue_everything()
+
+    def _beats(self) -> list[Coroutine[Any, Any, None]]:
+        """What goes on beside all work, for as long as this worker lives."""
+        return [
+            self._beat(), self._keep_up(), self._send_heartbeats(), *([self._watch_leases()] if is_fleet() else [])
+        ]  # fmt: skip
 
     async def _claim_due(self) -> claim.Claimed:
         """Take what is due, begin it, do what was asked for."""
@@ -345,11 +350,10 @@ class Worker:
             self._spawn(held.abandon())
 
     async def _beat(self) -> None:
-        """Every ten seconds: the leases, who died or was stopped, and a batch of what is too old to be kept.
+        """Every ten seconds: the leases, and who died or was stopped; at once when the orchestrator tells of a death.
 
-        At once when the orchestrator says that a worker has died.
+        Nothing else is waited for in between: a lease that is not renewed in time is lost to another machine.
         """
-        upkeep, store_upkeep = StorageUpkeep(), StoreUpkeep()
         while True:
             self._sibling_died.clear()
             self.engine.reap_orphans()
@@ -362,6 +366,12 @@ class Worker:
                 self._rung.set()
             self.engine.has_other_machines = await self.engine.journal.read(fleet.has_other_machines)
             await self._wait(self._sibling_died, RENEW_EVERY)
+
+    async def _keep_up(self) -> None:
+        """A batch of what is too old to be kept, now and then: folders may take long to be looked through."""
+        upkeep, store_upkeep = StorageUpkeep(), StoreUpkeep()
+        while True:
+            await asyncio.sleep(RENEW_EVERY)
             await self.engine.journal.read(cleanup_today, self.retention_days)
             await self.engine.journal.read(purge_today, self.removed_retention_days)
             await self.engine.journal.read(remove_abandoned)
