@@ -90,7 +90,7 @@ def test_failures_for_want_of_time_or_memory_are_told_from_others(
     assert lacked_machine(result) is lacked
 
 
-def test_a_background_hook_has_longer_to_install_its_handler_while_the_machine_is_busy(
+def test_a_background_hook_has_longer_to_handle_term_while_the_machine_is_busy(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """One that dies of TERM before it has that would count as a download, and be waited for, from then on."""
