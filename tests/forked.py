@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -20,18 +21,21 @@ from types import FrameType
 from typing import BinaryIO, NamedTuple
 
 from archivebox.cli import handover
+from archivebox.storage.layout import DataFolder
 
 LOADED, LOADED_PAGES = "tests.loaded", "tests.loaded_pages"
 """What fork servers import: all of commands; and of web servers, with their pages."""
 CHECKOUT = str(Path(__file__).parents[1])
-STARTED_ANEW = frozenset(
-    {"", "backup", "doctor", "help", "manage", "mcp", "orchestrator", "restore", "server", "version"}
-)
-"""Commands that want the settings of pages, or no Django at all."""
+STARTED_ANEW = frozenset({"", "backup", "help", "mcp", "orchestrator", "restore", "server", "version"})
+"""Commands that want no Django at all, or are servers themselves."""
+WITH_PAGES = frozenset({"manage"})
+"""Commands that want the settings and tables of pages."""
 
 
 READ_WHEN_IMPORTED = ("ARCHIVEBOX_LEASE_SECONDS", "ARCHIVEBOX_PORTABLE")
 """Variables that modules of ArchiveBox read while they are imported: each choice of them has a fork server."""
+READ_BY_PAGES = tuple(re.findall(r'\.get_\w+\("(\w+)"\)', Path(CHECKOUT, "archivebox/web/settings.py").read_text()))
+"""Settings that modules of pages may read while they are imported."""
 
 _STARTING = threading.Lock()
 
@@ -59,11 +63,12 @@ class CommandOutput(NamedTuple):
 class Preload(NamedTuple):
     """What a fork server imports, and the variables that are read meanwhile: each choice of them has one."""
 
-    module: str = LOADED
-    names: Sequence[str] = READ_WHEN_IMPORTED
+    module: str
+    names: Sequence[str]
 
 
-OF_COMMANDS = Preload()
+OF_COMMANDS = Preload(LOADED, READ_WHEN_IMPORTED)
+OF_PAGES = Preload(LOADED_PAGES, READ_WHEN_IMPORTED + READ_BY_PAGES)
 
 
 class LoadedForkServer(forkserver.ForkServer):
@@ -108,22 +113,29 @@ def run_command(command: CommandLine, stdin: bytes | int, timeout: float) -> Com
 
     ``stdin``: what it reads from a pipe, or a descriptor.
     """
-    return _run(_carry_out, command, stdin, timeout)
+    preload = OF_PAGES if _wants_pages(command) else OF_COMMANDS
+    return _run(_carry_out, command, stdin, timeout, preload)
+
+
+def _wants_pages(command: CommandLine) -> bool:
+    return handover.command_of(list(command.words)) in WITH_PAGES
 
 
 def run_code(code: CommandLine, timeout: float) -> CommandOutput:
     """Run Python code in a process of the collection that its environment names; ``words``: the code, its arguments."""
-    return _run(_execute, code, b"", timeout)
+    return _run(_execute, code, b"", timeout, OF_COMMANDS)
 
 
-def _run(target: Callable[..., None], command: CommandLine, stdin: bytes | int, timeout: float) -> CommandOutput:
+def _run(
+    target: Callable[..., None], command: CommandLine, stdin: bytes | int, timeout: float, preload: Preload
+) -> CommandOutput:
     (reading, typing), (out, printing), (err, warning) = Pipe(duplex=False), Pipe(duplex=False), Pipe(duplex=False)
     if isinstance(stdin, int):
         os.dup2(stdin, reading.fileno(), inheritable=False)
     with typing, out, err, ThreadPoolExecutor(3) as threads:
         with reading, printing, warning:
             streams = (reading, printing, warning)
-            process = _start(target, command.env, command, *streams)
+            process = _start(target, command.env, command, *streams, preload=preload)
         threads.submit(_write, typing, b"" if isinstance(stdin, int) else stdin)
         printed, warned = threads.submit(_read, out), threads.submit(_read, err)
         process.join(timeout)
@@ -264,8 +276,12 @@ def _choose_collection(command: CommandLine) -> bool:
         import_module("archivebox.config.conffile").ConfError,
         import_module("archivebox.config.resolve").SettingError,
     )
+    wants_pages = _wants_pages(command)
     try:
-        import_module(LOADED).use(collection.choose_data_dir(handover.data_dir_of(words)))
+        folder = collection.choose_data_dir(handover.data_dir_of(words))
+        if wants_pages and not collection.is_collection(DataFolder(folder)):
+            return False  # the key that its pages are signed with would be made in it
+        import_module(LOADED_PAGES if wants_pages else LOADED).use(folder)
     except problems:
         return False
     finally:

@@ -19,17 +19,7 @@ from typing import Any, Self
 from urllib.parse import urlencode
 
 from tests.databases import database_of
-from tests.forked import (
-    LOADED_PAGES,
-    READ_WHEN_IMPORTED,
-    CommandLine,
-    ForkedProcess,
-    KillPoint,
-    Preload,
-    run_code,
-    serve,
-    serve_pages,
-)
+from tests.forked import OF_PAGES, CommandLine, ForkedProcess, KillPoint, run_code, serve, serve_pages
 from tests.webserver.markup import flat
 
 CHECKOUT = Path(__file__).parents[2]
@@ -203,8 +193,7 @@ class WebServer(Server):
         self.log = self.folder / "logs" / "web.log"
         addresses = (f"127.0.0.1:{self.port}", f"127.0.0.1:{self.replay_port}")
         env = environment(self.folder, **self.settings)
-        pages = Preload(LOADED_PAGES, (*READ_WHEN_IMPORTED, *self.settings))
-        self.cli = ForkedProcess(serve_pages, env, *addresses, self.log, self.kill_point, preload=pages)
+        self.cli = ForkedProcess(serve_pages, env, *addresses, self.log, self.kill_point, preload=OF_PAGES)
         try:
             self.wait_for(lambda: self._is_listening() or self.cli.poll() is not None, 90)
             assert self.cli.poll() is None, self.web_log
