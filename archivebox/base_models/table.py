@@ -24,9 +24,8 @@ class Table:
         meta, quote = model._meta, connection.ops.quote_name
         fields = {column.attname: column for column in meta.concrete_fields}
         self._prepare = {name: _preparer(column) for name, column in fields.items()}
-        self._defaults = {
-            name: column.get_db_prep_save(column.get_default(), connection) for name, column in fields.items()
-        }
+        self._places = {name: (place, prepare) for place, (name, prepare) in enumerate(self._prepare.items())}
+        self._defaults = [column.get_db_prep_save(column.get_default(), connection) for column in fields.values()]
         self._quoted = {name: quote(str(column.column)) for name, column in fields.items()}
         self.name, self.key = quote(meta.db_table), quote(str(meta.pk.column))
         names, marks = ", ".join(self._quoted.values()), ", ".join(["%s"] * len(fields))
@@ -49,13 +48,21 @@ class Table:
         """The values that ``insert_statement`` takes for one new row."""
         return self._insert_values(key, columns, self._fresh_defaults())
 
-    def _fresh_defaults(self) -> Columns:
-        return {**self._defaults, "modified_at": self.prepared("modified_at", timezone.now())}
+    def _fresh_defaults(self) -> list[Any]:
+        return self._set(self._defaults.copy(), {"modified_at": timezone.now()})
 
-    def _insert_values(self, key: UUID, columns: Columns, defaults: Columns) -> list[Any]:
-        prepare = self._prepare
-        given = {name: prepare[name](value) for name, value in columns.items()}
-        return list({**defaults, **given, "id": prepare["id"](key)}.values())
+    def _insert_values(self, key: UUID, columns: Columns, defaults: list[Any]) -> list[Any]:
+        values = self._set(defaults.copy(), columns)
+        place, prepare = self._places["id"]
+        values[place] = prepare(key)
+        return values
+
+    def _set(self, values: list[Any], columns: Columns) -> list[Any]:
+        places = self._places
+        for name, value in columns.items():
+            place, prepare = places[name]
+            values[place] = None if value is None else prepare(value)
+        return values
 
     def update(self, names: tuple[str, ...], rows: Iterable[tuple[UUID, Columns]]) -> None:
         """The columns ``names``, and ``modified_at``, of rows that are there."""
