@@ -1,28 +1,29 @@
-"""Owns bringing the files of some pages into the collection, before their rows are written."""
+"""Owns pages of a source that are brought into the collection together: they are planned, written and compared."""
 
 import logging
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from itertools import islice
+from uuid import UUID
 
-from archivebox.config.settings import DATA_FOLDER
 from archivebox.imports.page import ImportedPage, NotImported
 from archivebox.imports.page_files import PageNotImportedError, WrittenFiles
-from archivebox.imports.rows import PageImport
 from archivebox.imports.write import PagePlanner, WrittenPage, difference, discard
 from archivebox.imports.writing_pool import THREADS, WritingPool
 from archivebox.lib.batches import batches
-from archivebox.lib.syncing import sync_file_system
 
 log = logging.getLogger(__name__)
 
+Item = ImportedPage | NotImported
+IsKnown = Callable[[ImportedPage], bool]
 TWICE = "The source has another page of this name."
 SIZE_MOST = 256 * 1024 * 1024
 """Bytes after which a batch ends: the disk has to keep up, and the kernel holds what it has not written in memory."""
 SECONDS_MOST = 5.0
-"""What a kill, a pause or a cancel throws away at most, but for one large page."""
+"""What a kill, a pause or a cancel throws away at most, but for one large page and what was begun of the next batch."""
 
 
 @dataclass(slots=True)
@@ -41,69 +42,137 @@ class PageBatch:
     """Pages that cannot be kept."""
     left_out: list[NotImported] = field(default_factory=list)
     """What else was not imported."""
+    is_over: bool = False
+    """Whether the source has no more."""
 
 
-def write_batch(
-    items: Iterable[ImportedPage | NotImported],
-    importing: PageImport,
-    planner: PagePlanner,
-    pool: WritingPool,
-    most: int = 0,
-) -> PageBatch:
-    """Write their files, see that these are on the disk, and compare them with what was read.
+class SourceItems:
+    """The items of a source in their order; the next one can be seen before it is taken."""
 
-    Fewer than ``most`` pages of them, where these are large or it takes long; what comes behind ``most`` is read to the
-    end. Whatever ``pool.stop`` raises; OSError where the collection cannot be written to: then nothing of it stays.
-    """
-    writing = _Writing(pool)
-    try:
-        batch = _write_batch(items, importing, planner, writing, most)
-        sync_file_system(DATA_FOLDER.root)
-        _compare_all(batch, pool)
-    except BaseException:  # raised again
-        writing.cancel()
-        raise
-    batch.left_out += [item for written in batch.written for item in written.left_out]
-    return batch
+    def __init__(self, items: Iterator[Item]) -> None:
+        self._items = items
+        self._next: list[Item] = []
+
+    def peek(self) -> Item | None:
+        """None: the source has no more."""
+        if not self._next:
+            self._next = list(islice(self._items, 1))
+        return self._next[0] if self._next else None
+
+    def take(self) -> Item | None:
+        item, self._next = self.peek(), []
+        return item
 
 
-class _Writing:
+class BegunBatch:
     """Pages on their way into the collection."""
 
-    def __init__(self, pool: WritingPool) -> None:
-        self._pool = pool
+    def __init__(self, source: SourceItems, is_known: IsKnown, planner: PagePlanner, pool: WritingPool) -> None:
+        self.batch = PageBatch()
+        self._source, self._is_known, self._planner, self._pool = source, is_known, planner, pool
+        self._keys = set[str | UUID]()
+        """Those of pages in the source, and of pages that bring their own."""
         self._begun: list[WrittenPage] = []
         """All of which files may be there."""
         self._planned: list[WrittenPage] = []
         self._running = deque[tuple[list[WrittenPage], Future[list[WrittenFiles]]]]()
+        self._comparing: list[tuple[Sequence[WrittenPage], Future[list[tuple[list[str], list[str]]]]]] = []
         self._unsigned = ""
         """Why pages have no signature."""
 
-    @property
-    def asks_singly(self) -> bool:
-        """Whether one page takes as long as what is asked for together: it is large, or nobody is asked."""
-        return self._pool.at_once == 1
+    # --- reading and writing ------------------------------------------------------------------------------------
 
-    def stop(self) -> None:
-        """Whatever it raises that is called again and again."""
+    def read(self, most: int, *, to_end: bool) -> None:
+        """Have ``most`` pages written, fewer where these are large or it takes long.
+
+        ``to_end``: what comes behind them is read, too.
+        """
+        until = time.monotonic() + SECONDS_MOST
+        while to_end or self.batch.pages < most:
+            item = self._source.take()
+            if item is None:
+                self.batch.is_over = True
+                break
+            self._add(item)
+            self._collect(THREADS if self._pool.asks_singly else 2 * THREADS)
+            if self.batch.pages < most and (self.batch.size > SIZE_MOST or time.monotonic() > until):
+                break
+        self._begin_planned()
+        self._collect(0)
+
+    def read_one(self, most: int, requests: int, former: "BegunBatch") -> bool:
+        """Begin with one more item; False: none, or not before ``former`` is committed, or before others are written.
+
+        ``requests``: how many may wait to be written.
+        """
+        self._collect_written()
+        if len(self._running) >= requests or self.batch.pages >= most or self.batch.size > SIZE_MOST:
+            return False
+        item = self._source.peek()
+        if item is None or former.has(item):
+            return False
+        self._source.take()
+        self._add(item)
+        return True
+
+    def has(self, item: Item) -> bool:
+        """Whether a page is among these, so that nobody can tell yet whether it is known."""
+        return item.key in self._keys or (
+            isinstance(item, ImportedPage) and item.rows is not None and item.rows.id in self._keys
+        )
+
+    def _add(self, item: Item) -> None:
         self._pool.stop()
-
-    def add(self, planned: WrittenPage) -> None:
+        planned = self._plan(item)
+        if planned is None:
+            return
         self._begun.append(planned)
         self._planned.append(planned)
         if len(self._planned) >= self._pool.at_once or self._pool.is_idle:
-            self._begin()
+            self._begin_planned()
 
-    def collect(self, batch: PageBatch, waiting: int) -> None:
-        """Wait until no more than so many are asked for, and count what became of the others."""
+    def _plan(self, item: Item) -> WrittenPage | None:
+        """Count an item; what is to be written of it, if anything."""
+        batch = self.batch
+        if item.key:
+            batch.last, batch.pages = item.key, batch.pages + 1
+        if isinstance(item, NotImported):
+            (batch.failed if item.key else batch.left_out).append(item)
+            return None
+        try:
+            if item.key in self._keys:
+                raise PageNotImportedError(TWICE)  # noqa: TRY301 - one of several reasons
+            if not self._is_known(item):
+                self._keys |= {item.key} if item.rows is None else {item.key, item.rows.id}
+                return self._planner.plan(item)
+            batch.known += 1
+        except PageNotImportedError as error:
+            batch.failed.append(NotImported(item.url, str(error)))
+        item.done()
+        return None
+
+    def _begin_planned(self) -> None:
+        if self._planned:
+            self._running.append((self._planned, self._pool.write([page.planned_files() for page in self._planned])))
+            self._planned = []
+
+    def _collect(self, waiting: int) -> None:
+        """Wait until no more than so many requests are left, and count what became of the others."""
         while len(self._running) > waiting:
-            pages, future = self._running[0]
-            written = self._pool.result(future)
-            self._running.popleft()
-            for page, files in zip(pages, written, strict=True):
-                page.page.done()
-                self._note_unsigned(files)
-                _count(batch, page, files)
+            self._collect_next()
+
+    def _collect_written(self) -> None:
+        while self._running and self._running[0][1].done():
+            self._collect_next()
+
+    def _collect_next(self) -> None:
+        pages, future = self._running[0]
+        written = self._pool.result(future)
+        self._running.popleft()
+        for page, files in zip(pages, written, strict=True):
+            page.page.done()
+            self._note_unsigned(files)
+            self._count(page, files)
 
     def _note_unsigned(self, files: WrittenFiles) -> None:
         """Log it once."""
@@ -111,87 +180,42 @@ class _Writing:
             self._unsigned = files.unsigned
             log.warning("Not signed: %s action=not_signed", files.unsigned)
 
-    def collect_all(self, batch: PageBatch) -> None:
-        if self._planned:
-            self._begin()
-        self.collect(batch, 0)
+    def _count(self, page: WrittenPage, files: WrittenFiles) -> None:
+        try:
+            page.learn(files)
+        except PageNotImportedError as error:
+            self.batch.failed.append(NotImported(page.url, str(error)))
+            return
+        self.batch.written.append(page)
+        self.batch.size += page.size
 
-    def cancel(self) -> None:
-        """Delete the files of all."""
-        self._pool.cancel()
-        for page in self._begun:
+    # --- comparing, and its end ---------------------------------------------------------------------------------
+
+    def begin_comparing(self) -> "list[Future[list[tuple[list[str], list[str]]]]]":
+        """Have what lies in the collection compared with what was read, when it is on the disk."""
+        self._comparing = [
+            (pages, self._pool.differences([(page.whole_path, page.hashes) for page in pages]))
+            for pages in batches(self.batch.written, self._pool.at_once)
+        ]
+        return [future for _, future in self._comparing]
+
+    def end_comparing(self) -> PageBatch:
+        """What became of all."""
+        self.batch.written = []
+        for pages, future in self._comparing:
+            for page, (missing, changed) in zip(pages, future.result(), strict=True):
+                if problem := difference(missing, changed):
+                    discard(page)
+                    self.batch.failed.append(NotImported(page.url, problem))
+                else:
+                    self.batch.written.append(page)
+        self.batch.left_out += [item for written in self.batch.written for item in written.left_out]
+        return self.batch
+
+    def end(self, *, may_discard: bool) -> None:
+        """Delete the files of all, if that may be; nobody writes them any more."""
+        for page in self._begun if may_discard else ():
             discard(page)
         for pages in (*(pages for pages, _ in self._running), self._planned):
             for page in pages:
                 page.page.done()
-
-    def _begin(self) -> None:
-        self._running.append((self._planned, self._pool.write([page.planned_files() for page in self._planned])))
-        self._planned = []
-
-
-def _write_batch(
-    items: Iterable[ImportedPage | NotImported],
-    importing: PageImport,
-    planner: PagePlanner,
-    writing: _Writing,
-    most: int,
-) -> PageBatch:
-    batch, keys, until = PageBatch(), set[str](), time.monotonic() + SECONDS_MOST
-    for item in items:
-        writing.stop()
-        planned = _plan(item, batch, keys, importing, planner)
-        if planned is not None:
-            writing.add(planned)
-        writing.collect(batch, THREADS if writing.asks_singly else 2 * THREADS)
-        if batch.pages < most and (batch.size > SIZE_MOST or time.monotonic() > until):
-            break
-    writing.collect_all(batch)
-    return batch
-
-
-def _plan(
-    item: ImportedPage | NotImported, batch: PageBatch, keys: set[str], importing: PageImport, planner: PagePlanner
-) -> WrittenPage | None:
-    """Count an item; what is to be written of it, if anything. ``keys``: of the pages before it."""
-    if item.key:
-        batch.last, batch.pages = item.key, batch.pages + 1
-    if isinstance(item, NotImported):
-        (batch.failed if item.key else batch.left_out).append(item)
-        return None
-    try:
-        if item.key in keys:
-            raise PageNotImportedError(TWICE)  # noqa: TRY301 - one of several reasons
-        if not importing.is_known(item):
-            keys.add(item.key)
-            return planner.plan(item)
-        batch.known += 1
-    except PageNotImportedError as error:
-        batch.failed.append(NotImported(item.url, str(error)))
-    item.done()
-    return None
-
-
-def _count(batch: PageBatch, page: WrittenPage, files: WrittenFiles) -> None:
-    try:
-        page.learn(files)
-    except PageNotImportedError as error:
-        batch.failed.append(NotImported(page.url, str(error)))
-        return
-    batch.written.append(page)
-    batch.size += page.size
-
-
-def _compare_all(batch: PageBatch, pool: WritingPool) -> None:
-    written, batch.written = batch.written, []
-    running = [
-        (pages, pool.differences([(page.whole_path, page.hashes) for page in pages]))
-        for pages in batches(written, pool.at_once)
-    ]
-    for pages, future in running:
-        for page, (missing, changed) in zip(pages, pool.result(future), strict=True):
-            if problem := difference(missing, changed):
-                discard(page)
-                batch.failed.append(NotImported(page.url, problem))
-            else:
-                batch.written.append(page)

@@ -14,9 +14,10 @@ from archivebox.base_models.transactions import write_transaction
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.intake.add_urls import default_visibility
 from archivebox.core.snapshot import Snapshot
-from archivebox.imports.batch import PageBatch, write_batch
+from archivebox.imports.batch import Item, PageBatch
+from archivebox.imports.batch_writer import BatchWriter
 from archivebox.imports.models import ImportedSnapshot
-from archivebox.imports.page import ImportedPage, NotImported, NotReadableError, go_on
+from archivebox.imports.page import ImportedPage, NotReadableError, go_on
 from archivebox.imports.page_files import PageNotImportedError
 from archivebox.imports.readers.single_file import SingleFilePage, date_in, read_comment
 from archivebox.imports.rows import PageImport
@@ -52,7 +53,8 @@ def keep_upload(content: Iterable[bytes], url: str, created_by: User, noting: No
     # Two requests with the same file may be here at once: each writes a folder of its own.
     planner = PagePlanner(scratch.path.name, created_by.username)
     with WritingPool(DATA_FOLDER.keys, Transfer.COPY, go_on, has_processes=False) as pool:
-        batch = write_batch(_noted(page.pages(), planner, scratch), importing, planner, pool)
+        writer = BatchWriter(lambda _: _noted(page.pages(), planner, scratch), pool, may_discard=lambda: True)
+        batch = writer.write("", 1, 0, importing.is_known, planner)
     is_new = not batch.known and _write_rows(batch, importing, noting)
     snapshot = ImportedSnapshot.objects.select_related("snapshot").get(source=importing.source, key=path.name).snapshot
     if not Snapshot.objects.kept().filter(pk=snapshot.pk).exists():
@@ -61,9 +63,7 @@ def keep_upload(content: Iterable[bytes], url: str, created_by: User, noting: No
     return KeptUpload(snapshot, is_new)
 
 
-def _noted(
-    items: Iterable[ImportedPage | NotImported], planner: PagePlanner, scratch: Scratch
-) -> Iterator[ImportedPage | NotImported]:
+def _noted(items: Iterable[Item], planner: PagePlanner, scratch: Scratch) -> Iterator[Item]:
     """Each item; where the files of a page will lie is noted first."""
     for item in items:
         if isinstance(item, ImportedPage):

@@ -23,6 +23,7 @@ from typing import Any, Self, TypeVar
 from archivebox.imports.page_files import PageFilesWriter, PlannedFiles, WrittenFiles
 from archivebox.imports.transfer import Transfer, write_all
 from archivebox.lib import processes
+from archivebox.lib.syncing import sync_file_system
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -121,6 +122,7 @@ class WritingPool:
         self.stop, self._has_processes = stop, has_processes
         self._here = PageFilesWriter(keys, transfer, stop)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="import")
+        self._syncing = ThreadPoolExecutor(1, thread_name_prefix="sync")
         self._processes = [WritingProcess(keys, transfer) for _ in range(THREADS if has_processes else 0)]
         self._idle = SimpleQueue[WritingProcess]()
         for process in self._processes:
@@ -137,6 +139,11 @@ class WritingPool:
         self.close()
 
     @property
+    def asks_singly(self) -> bool:
+        """Whether one page takes as long as what is asked for together: it is large, or nobody is asked."""
+        return self.at_once == 1
+
+    @property
     def is_idle(self) -> bool:
         """Whether a thread has nothing to do."""
         self._futures = {future for future in self._futures if not future.done()}
@@ -149,6 +156,10 @@ class WritingPool:
     def differences(self, pages: Sequence[tuple[str, Any]]) -> "Future[list[tuple[list[str], list[str]]]]":
         """Begin to compare what lies in folders with the hashes of what was read: which files miss, which differ."""
         return self._begin(self._differences, pages)
+
+    def sync(self, folder: Path) -> "Future[None]":
+        """Begin to have all that was written to the file system of a folder brought to its disk."""
+        return self._syncing.submit(sync_file_system, folder)
 
     def result(self, future: "Future[list[T]]") -> list[T]:
         """Wait for it; whatever ``stop`` raises meanwhile."""
@@ -172,6 +183,7 @@ class WritingPool:
         """End all that was begun, and the processes."""
         self.cancel()
         self._threads.shutdown()
+        self._syncing.shutdown()
         for process in self._processes:
             process.end()
 

@@ -12,10 +12,11 @@ from archivebox.config.page_storage import has_store
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.page_storage.storing_later import store_marked
 from archivebox.core.snapshot import Snapshot
-from archivebox.imports.batch import PageBatch, write_batch
+from archivebox.imports.batch import Item, PageBatch
+from archivebox.imports.batch_writer import BatchWriter
 from archivebox.imports.belongings import CollectionReader
 from archivebox.imports.left_out import LeftOutList
-from archivebox.imports.page import ImportedPage, InterruptibleReader, NotImported, NotReadableError, Reader
+from archivebox.imports.page import ImportedPage, InterruptibleReader, NotReadableError, Reader
 from archivebox.imports.readers import open_reader
 from archivebox.imports.rows import PageImport
 from archivebox.imports.take_over import take_over
@@ -70,11 +71,6 @@ class ImportPages(JobAction):
         super().__init__(job)
         self._is_stopped = False
         self._reader: Reader | None = None
-        self._items: Iterator[ImportedPage | NotImported] = iter(())
-        self._behind: str | None = None
-        """The key of the page that ``_items`` has given last; None: it has to be made anew."""
-        self._is_over = False
-        """Whether the source has no more."""
         self._done = PageBatch()
         self._importing: PageImport | None = None
         self._length = 0
@@ -99,7 +95,10 @@ class ImportPages(JobAction):
         self._is_stopped = True
 
     def close(self) -> None:
-        self._pool.close()
+        try:
+            self._batches.close()
+        finally:
+            self._pool.close()
 
     def _stop(self) -> None:
         if self._is_stopped:
@@ -111,15 +110,13 @@ class ImportPages(JobAction):
         """Bring the files of a part into the collection."""
         self._end_former()
         self._importing = self._import()
-        most = len(keys)
-        items = self._next_items(None if self._is_last_part() else most)
-        self._done = write_batch(items, self._importing, self._planner(), self._pool, most)
-        self._behind = self._done.last or self.job.memory["after"]
+        after, most_next = self.job.memory["after"], self._length_of_next_part()
+        self._done = self._batches.write(after, len(keys), most_next, self._importing.is_known, self._planner())
         left_out = [*self._done.failed, *self._done.left_out]
         self._length = LeftOutList(self.job.pk).append(self.job.memory["length"], left_out)
 
     def prepared(self, keys: Sequence[UUID]) -> int:
-        return len(keys) if self._is_over else min(self._done.pages, len(keys))
+        return len(keys) if self._done.is_over else min(self._done.pages, len(keys))
 
     def write(self, keys: Sequence[UUID]) -> Failures:
         """The rows of the part, and how far it is."""
@@ -145,23 +142,14 @@ class ImportPages(JobAction):
         if self.job.options["transfer"] == Transfer.MOVE and not self.job.failed:
             self._remove_sources()
 
-    def _is_last_part(self) -> bool:
-        return not JobPart.objects.filter(job=self.job, number__gt=self.job.position).exists()
+    def _length_of_next_part(self) -> int:
+        """0: there is none."""
+        part = JobPart.objects.filter(job=self.job, number=self.job.position + 1).first()
+        return 0 if part is None else len(part.keys)
 
-    def _next_items(self, most: int | None) -> Iterator[ImportedPage | NotImported]:
-        """So many pages behind the last one that was imported, and what stands between them."""
-        after = self.job.memory["after"]
-        if self._behind is None or self._behind != after:
-            assert self._reader is not None  # noqa: S101 - `begin_or_resume` comes first
-            self._items = self._reader.pages(after)
-        self._behind, self._is_over = None, False
-        count = 0
-        for item in self._items:
-            yield item
-            count += bool(item.key)
-            if count == most:
-                return
-        self._is_over = True
+    def _pages_behind(self, after: str) -> Iterator[Item]:
+        assert self._reader is not None  # noqa: S101 - `begin_or_resume` comes first
+        return self._reader.pages(after)
 
     def _import(self) -> PageImport:
         memory, crawls = self.job.memory, [UUID(key) for key in self.job.memory["crawls"]]
@@ -175,6 +163,14 @@ class ImportPages(JobAction):
     def _pool(self) -> WritingPool:
         transfer, has_many = Transfer(self.job.options["transfer"]), (self.job.total or 0) > FEW
         return WritingPool(DATA_FOLDER.keys, transfer, self._stop, has_processes=has_many)
+
+    @cached_property
+    def _batches(self) -> BatchWriter:
+        return BatchWriter(self._pages_behind, self._pool, self._holds_lease)
+
+    def _holds_lease(self) -> bool:
+        """Else somebody else goes on with the same pages: their files are his."""
+        return Job.objects.filter(self.job.guard()).exists()
 
     def _end_former(self) -> None:
         """Have the pages of the part before this one stored, and found by their words; that may be done twice."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 from django.db import connections
 
+from archivebox.base_models.rows import new_id
 from archivebox.base_models.users import system_user
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.crawl_control.retry import lacking_hooks
@@ -23,7 +25,7 @@ from archivebox.core.models import Snapshot
 from archivebox.imports.batch import SIZE_MOST
 from archivebox.imports.left_out import LeftOutList
 from archivebox.imports.models import ImportedSnapshot
-from archivebox.imports.page import NotReadableError
+from archivebox.imports.page import ImportedPage, NotReadableError
 from archivebox.imports.readers import open_reader
 from archivebox.imports.transfer import Transfer
 from archivebox.jobs.action import DeferredError
@@ -37,6 +39,7 @@ from archivebox.lib.batches import batches
 from tests.carrying_out import carried_out, leased
 from tests.old_collection import FIRST, SECOND, make_old_collection
 from tests.unit.imports.archives import Said, assert_stops, write_warc
+from tests.unit.imports.held_pool import HeldPool
 
 pytestmark = pytest.mark.database
 
@@ -303,6 +306,49 @@ def test_many_pages_are_written_by_processes_as_few_are_by_none(source: Path) ->
     assert ("1700000003.0/outside", "It is a symbolic link.") in {
         (one.item, one.reason) for one in LeftOutList(job.pk).first(10)
     }
+
+
+def begin_two_parts(source: Path) -> tuple[Job, ImportPages, Path]:
+    """The first is written, and some of the second: the folder of one of its pages."""
+    add_pages(source, FEW, "rowan")
+    job = leased(begin_import(source, open_reader(source).report(), system_user()))
+    split(job, 15)
+    action, part = ImportPages(job), next_part(job)
+    assert part is not None
+    action.begin_or_resume()
+    pages = [item for item in open_reader(source).pages() if isinstance(item, ImportedPage)]
+    folder = DATA_FOLDER.root / action._planner().plan(pages[16]).folder
+    shutil.rmtree(folder, ignore_errors=True)  # of another test
+    action.__dict__["_pool"] = HeldPool(folder, action._stop)
+    action.prepare(part.keys)
+    return job, action, folder
+
+
+@pytest.mark.django_db(transaction=True)
+def test_parts_that_overlap_are_imported_once_each(source: Path) -> None:
+    job, action, folder = begin_two_parts(source)
+    while part := next_part(job):
+        if part.number:
+            action.prepare(part.keys)
+        written = write_part(job, action, part)
+        assert written is not None
+        job = action.job = written
+    action.close()
+    assert folder.is_dir()
+    assert (job.done, job.failed, job.memory["counts"]["files"]) == (FEW + 2, 0, 2 * FEW + 8)
+    assert Snapshot.objects.count() == ImportedSnapshot.objects.count() == FEW + 2
+    assert problems_of(Snapshot.objects.all()) == {}
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("is_lost", [False, True], ids=["held", "lost"])
+def test_files_of_the_next_part_stay_where_another_worker_has_the_job(source: Path, is_lost: bool) -> None:
+    job, action, folder = begin_two_parts(source)
+    assert folder.is_dir()
+    if is_lost:
+        Job.objects.filter(pk=job.pk).update(owner=new_id())
+    action.close()
+    assert folder.is_dir() is is_lost
 
 
 @pytest.mark.django_db(transaction=True)
