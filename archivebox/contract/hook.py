@@ -13,6 +13,12 @@ from archivebox.lib.jsonl import JSON
 TAB = "tab"
 """The resource that step 5 hooks hold unless they say otherwise: the live page."""
 
+NEWER_SESSION = frozenset({("chrome_tab", True), ("chrome_navigate", False)})
+"""What the two hooks of the newer dialect do without which no other of it has a live page, and whether as a daemon.
+
+Its x-hooks say nothing. That of the older dialect which opens a tab ends at once, and leaves it open.
+"""
+
 DIRECT = "direct"
 """What ``network`` says of a hook that cannot use a proxy."""
 
@@ -133,6 +139,7 @@ def read_hook(plugin: str, path: Path, name: HookName, script: Script, declared:
     derived = flags.get("derived", False)
     exclusive = lists.get("exclusive", () if derived else _default_exclusive(name))
     page = flags.get("page", False) or TAB in exclusive
+    holds_session = declared is None and script.newer_dialect and _is_newer_session(name)
     if derived and page:
         # It would wait for what listens to the page until the page closes, and keep it open meanwhile.
         warnings.append(f"{name} is derived, so it has no page: what it is made from may end with the page")
@@ -143,7 +150,7 @@ def read_hook(plugin: str, path: Path, name: HookName, script: Script, declared:
         name=name,
         ready=name.daemon or flags.get("ready", False),
         finite=name.finite or flags.get("finite", False),
-        session=flags.get("session", False),
+        session=flags.get("session", holds_session),
         page=page,
         derived=derived,
         sources=lists.get("sources", ()),
@@ -182,6 +189,10 @@ def _applies(name: HookName, declared: JSON, warnings: list[str]) -> Applies:
     applies, problems = read_applies(declared["applies"])
     warnings.extend(f'"applies" in "x-hooks" of {name}: {problem}' for problem in problems)
     return applies
+
+
+def _is_newer_session(name: HookName) -> bool:
+    return name.event == "Snapshot" and (name.what, name.daemon) in NEWER_SESSION
 
 
 def _default_exclusive(name: HookName) -> tuple[str, ...]:

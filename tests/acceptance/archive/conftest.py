@@ -48,6 +48,19 @@ class Home:
             database.row_factory = sqlite3.Row
             return list(database.execute(statement))
 
+    def describe(self) -> str:
+        """What may explain its results, for the message of a failure: them, each hook's runs, and what was logged."""
+        results = "SELECT hook_name, status, reason, attempts, start_ts, end_ts, output_str FROM core_archiveresult"
+        runs = "SELECT hook_name, exit_code, end_reason, started_at, ended_at, stderr FROM machine_process"
+        lines = [" | ".join(map(str, row)) for row in self.rows(f"{results} ORDER BY hook_name")]
+        lines += [
+            " | ".join(map(str, (*row[:5], row["stderr"][-500:])))
+            for row in self.rows(f"{runs} WHERE process_type = 'hook' ORDER BY id")
+        ]
+        log = self.data / "logs" / "orchestrator.log"
+        logged = log.read_text(errors="replace").splitlines()[-15:] if log.exists() else []
+        return "\n".join([f"load {os.getloadavg()}", *lines, *logged])
+
     def snapshots(self) -> dict[str, Path]:
         """URL → folder of every Snapshot."""
         return {

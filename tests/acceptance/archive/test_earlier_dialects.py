@@ -33,6 +33,9 @@ NO_EXTENSION = "SingleFile extension not installed"
 """What the older singlefile fails with: it saves by an extension from Chrome's store alone, which is not to be had."""
 
 
+MOST_RETRIES = 2
+
+
 class Family(NamedTuple):
     """A package, the hook of its that holds the browser, and how its hooks of a page end."""
 
@@ -103,6 +106,20 @@ def put_in(home: Home, plugins: Path) -> None:
     config.write_text(json.dumps({"required_binaries": [asked]}))
 
 
+def archive(home: Home, url: str) -> tuple[int, list[Any]]:
+    """Archive a page, and try again what failed by the limits of these hooks' own, which no busy machine extends.
+
+    That of singlefile gives its program 25 s of its minute, and a semaphore that it shares with others' 15 s.
+    """
+    code, _ = home.type("add", "--plugins", PLUGINS, url)
+    for _ in range(MOST_RETRIES):
+        if not home.rows("SELECT id FROM core_archiveresult WHERE status = 'backoff'"):
+            break
+        print(home.describe())
+        code, _ = home.type("update", "--all")
+    return code, home.rows("SELECT plugin, hook_name, status, reason, output_str FROM core_archiveresult")
+
+
 @pytest.mark.parametrize("node", ["20", "22"])
 @pytest.mark.parametrize("family", [OLDER, NEWER], ids=["older", "newer"])
 def test_the_browser_plugins_of_a_dialect_run_unmodified(
@@ -113,12 +130,11 @@ def test_the_browser_plugins_of_a_dialect_run_unmodified(
     home.env["SINGLEFILE_ARGS_EXTRA"] = json.dumps([browser])
     home.env["PATH"] = f"{install_node(programs, node)}{os.pathsep}{home.env['PATH']}"
     put_in(home, install_family(programs, family.version))
-    code, _ = home.type("add", "--plugins", PLUGINS, site.url_for("/article"))
-    results = home.rows("SELECT plugin, hook_name, status, reason, output_str FROM core_archiveresult")
-    assert {row["hook_name"]: row["status"] for row in results} == family.ends, [tuple(row) for row in results]
+    code, results = archive(home, site.url_for("/article"))
+    assert {row["hook_name"]: row["status"] for row in results} == family.ends, home.describe()
     assert code == 0
     launches = home.rows(f"SELECT exit_code, end_reason FROM machine_process WHERE hook_name = '{family.launch}'")
-    assert [(row["exit_code"], row["end_reason"]) for row in launches] == [(0, "sealed")]
+    assert {(row["exit_code"], row["end_reason"]) for row in launches} == {(0, "sealed")}
     (page,) = home.snapshots().values()
     assert "On Keeping Pages" in (page / "dom" / "output.html").read_text()
     assert (page / "pdf" / "output.pdf").read_bytes().startswith(b"%PDF")

@@ -40,10 +40,14 @@ def test_a_download_that_was_cut_off_runs_again_and_is_no_success_before(each_mo
 
 @pytest.mark.database
 def test_what_was_learned_of_a_script_holds_for_the_next_page(forked: Collection) -> None:
-    quick = DOWNLOAD.replace("10 if again else 1200", "40")
-    forked.plugin("older", {"on_Snapshot__63_download.bg.py": quick, "on_Snapshot__90_last.sh": SEEN + "seen begun\n"})
+    quick = 'os.path.exists(os.environ["DATA_DIR"] + "/quick")'
+    download = DOWNLOAD.replace("else 1200", f"else 40 if {quick} else 1200")
+    forked.plugin(
+        "older", {"on_Snapshot__63_download.bg.py": download, "on_Snapshot__90_last.sh": SEEN + "seen begun\n"}
+    )
     forked.run(forked.add("http://one.test/"))
     assert len(forked.hooks("download")) == 2
+    (forked.root / "quick").touch()
     forked.run(forked.add("http://two.test/"))
     assert [run["end_reason"] for run in forked.hooks("download")] == ["sealed", "exited", "exited"]
 
@@ -104,3 +108,52 @@ def test_a_hook_winds_its_program_down_before_that_is_told(each_mode: Collection
     each_mode.settings["SEAL_GRACE"] = "10"
     each_mode.run(each_mode.add())
     assert each_mode.ledger == ["up", "hook-told", "hook-done", "program-told"]
+
+
+NEWER = "# emit_archive_result_record\n"
+"""By which a hook of the newer dialect is known."""
+NEWER_TAB = """
+trap 'rm session; echo closed >> "$DATA_DIR/ledger"; exit 0' TERM
+echo yes > session
+echo opened >> "$DATA_DIR/ledger"
+echo ready
+while :; do sleep 0.05; done
+"""
+NEWER_HOOK = """
+[ -e ../chrome/loaded ] && [ -e ../chrome/session ] || exit 7
+echo {0} >> "$DATA_DIR/ledger"
+"""
+
+
+def test_what_is_tried_again_of_the_newer_dialect_gets_its_tab_again(forked: Collection) -> None:
+    """Its hooks say nothing of what they need: the tab stays for those of late steps, too."""
+    load = "[ -e session ] || exit 7\n: > loaded\nsay loaded\n"
+    hooks = {"on_Snapshot__10_chrome_tab.daemon.bg.sh": NEWER_TAB, "on_Snapshot__30_chrome_navigate.sh": SAY + load}
+    forked.plugin("chrome", {name: NEWER + body for name, body in hooks.items()})
+    forked.plugin(
+        "title", {"on_Snapshot__54_title.sh": NEWER_HOOK.format("title") + "[ -e again ] || { : > again; exit 1; }\n"}
+    )
+    forked.plugin("links", {"on_Snapshot__75_links.sh": NEWER_HOOK.format("links")})
+    forked.run(forked.add())
+    assert forked.ledger == ["opened", "loaded", "title", "links", "closed"]
+    assert forked.results()["title"]["status"] == "backoff"
+    assert forked.actor.ask("time_has_come") == 1
+    forked.run()
+    assert forked.ledger[5:] == ["opened", "loaded", "title", "closed"]
+    results = forked.results()
+    assert results["title"]["status"] in {"succeeded", "noresults"}
+    assert {results[name]["attempts"] for name in ("chrome_tab", "chrome_navigate", "links")} == {1}
+
+
+def test_a_tab_of_the_newer_dialect_that_a_stranger_ends_is_opened_again(forked: Collection) -> None:
+    """As the hook of another collection does, which takes all browsers on the machine for left ones."""
+    load = "[ -e session ] || exit 7\n: > loaded\nsay loaded\n"
+    tab = NEWER_TAB.replace("echo yes >", "echo $$ >")
+    hooks = {"on_Snapshot__10_chrome_tab.daemon.bg.sh": tab, "on_Snapshot__30_chrome_navigate.sh": SAY + load}
+    forked.plugin("chrome", {name: NEWER + body for name, body in hooks.items()})
+    stranger = "[ -e ended ] || { : > ended; kill $(cat ../chrome/session); sleep 0.5; }\n"
+    forked.plugin("first", {"on_Snapshot__51_first.sh": NEWER_HOOK.format("first") + stranger})
+    forked.plugin("title", {"on_Snapshot__54_title.sh": NEWER_HOOK.format("title")})
+    forked.run(forked.add())
+    assert forked.ledger == ["opened", "loaded", "first", "closed", "opened", "loaded", "title", "closed"]
+    assert {result["status"] for result in forked.results().values()} <= {"succeeded", "noresults"}

@@ -70,7 +70,10 @@ class LivePage:
 
     @property
     def is_done_with(self) -> bool:
-        """Whether it is open, and no hook needs it any more; what listens to it has to be told."""
+        """Whether it is open, and no hook needs it any more; what listens to it has to be told.
+
+        Of hooks that nothing describes nobody knows whether they need it: where one of these opened it, it stays.
+        """
         if any(
             item.is_queued or not (item.is_settled or item.runs_until_stopped or item.released_page)
             for item in self._users
@@ -78,7 +81,7 @@ class LivePage:
             return False
         if any(item.is_running for item in self._listeners):
             return False
-        return self.is_open and all(item.is_ready for item in self._holders)
+        return self.is_open and all(item.is_ready and item.hook.described for item in self._holders)
 
     def closing(self) -> list[Planned]:
         """Whom to tell next that the page closes: first what listens to it, then what holds it."""

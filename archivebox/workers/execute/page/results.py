@@ -140,7 +140,7 @@ class PageResults:
                 self.back_to_queue(item, result.code)
             case _:
                 self._keep(item, run, result)
-        if item.hook.opens_page and run.output.declared is not None and run.output.declared.is_final_failure:
+        if item.hook.opens_page and item.hook.described and _says_in_vain(run):
             self._page_is_gone()
 
     def _keep(self, item: Planned, run: HookProcess, result: Outcome) -> None:
@@ -189,6 +189,11 @@ class PageResults:
         for item in self._schedule.session_hooks():
             if item.status == "backoff":
                 self.settle(item, failure(Reason.PAGE_GONE))
+
+
+def _says_in_vain(run: HookProcess) -> bool:
+    """Whether a hook says that it failed for good; those of the newer dialect always do."""
+    return run.output.declared is not None and run.output.declared.is_final_failure
 
 
 def _kept_reason(item: Planned, reason: str) -> str:
