@@ -37,6 +37,8 @@ BESIDE, ALONE, WHOLE, CPU, PLAIN = 1.3, 1.9, 2.4, 3.2, 0.3
 """Bounds: times Chromium next to a server, without one; seconds and CPU seconds of all outputs; seconds beyond curl."""
 START_TIME = 60.0
 """Seconds in which a server answers."""
+PAUSE = 2.0
+"""Seconds after an ``add`` next to a server, in which this starts its next browser: what is measured next goes without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,7 @@ def run(rounds: int) -> list[Finding]:
             began = time.time()
             beside.ours.append(served.add(url(PAGE)))
             parts.append(spent(served.data, began, began + beside.ours[-1]))
+            time.sleep(PAUSE)
 
         def of_all() -> None:
             before = children_cpu()

@@ -14,7 +14,7 @@ from archivebox.base_models.rows import new_id
 from archivebox.base_models.transitions import TabledQuerySet
 from archivebox.base_models.work import Request
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.contract.records import register
+from archivebox.contract.records import EndReason, register
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.processes import UNSEEN, ExitJournal, ExitStatus, ProcessIdentity
 from archivebox.machine.host import Machine, NetworkInterface
@@ -256,7 +256,8 @@ class Process(OwnProcess):
         self.started_at = report.started_at or self.started_at or timezone.now()
         ended_at = report.ended_at or (timezone.now() if report.exit_code is not None else None)
         if ended_at is not None:
-            self.exit_code, self.ended_at, self.end_reason = report.exit_code, ended_at, end_reason_of(report.exit_code)
+            self.exit_code, self.ended_at = report.exit_code, ended_at
+            self.end_reason = EndReason.SEALED if report.was_ended else end_reason_of(report.exit_code)
             self.set_columns(ProcessMachine.end.columns_of({}))
         elif self.status == self.StatusChoices.QUEUED:
             self.set_columns(ProcessMachine.begin.columns_of({}))

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Self
 from uuid import UUID
 
+from archivebox.contract.records import EndReason
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.processes import ProcessIdentity
 
@@ -22,10 +23,13 @@ class ProgramReport:
     started_at: datetime | None
     ended_at: datetime | None
     exit_code: int | None
+    was_ended: bool
+    """Whether its hook ended it, who needed it no longer."""
 
     @classmethod
     def read(cls, record: Mapping[str, JSON]) -> Self:
-        """Take ``{id, cmd, pwd, pid, start_ticks, exit_code, started_at, ended_at}``; all of it is optional."""
+        """Take ``{id, cmd, pwd, pid, start_ticks, exit_code, started_at, ended_at, end_reason}``; all of it
+        is optional, and the only reason that a hook may give is ``sealed``."""
         cmd = record.get("cmd")
         return cls(
             key=_uuid_or_none(record.get("id")),
@@ -36,6 +40,7 @@ class ProgramReport:
             started_at=parse_time(record.get("started_at")),
             ended_at=parse_time(record.get("ended_at")),
             exit_code=_int_or_none(record.get("exit_code")),
+            was_ended=record.get("end_reason") == EndReason.SEALED,
         )
 
 

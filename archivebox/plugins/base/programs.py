@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 TAIL = 64 * 1024  # bytes of stdout and stderr that are kept: an error is at the end
 ENDING = 2.0  # seconds between TERM and KILL of a program whose time is over
 KILLED = 1.0  # seconds for processes that were killed to be gone
+SEALED = "sealed"  # the end reason of what was ended because it was needed no longer
 TIMED_OUT = 124  # what coreutils' timeout(1) returns, so that hooks can tell
 
 
@@ -55,11 +56,23 @@ class Program:
 
     def end(self, grace: float = ENDING) -> int:
         """TERM to the whole tree, `grace` seconds, KILL to what is left; report and return its status."""
-        tree = [self.popen.pid, *descendants(self.popen.pid)]
+        tree = self._tree()
         if self.popen.poll() is None:
             _signal_all(tree, signal.SIGTERM)
             if not _ends_within(self.popen, grace):
                 tree += descendants(self.popen.pid)
+        return self._kill(tree)
+
+    def kill(self) -> int:
+        """KILL to the whole tree at once, for what has nothing to save; report that it was ended, and its status."""
+        if self.popen.poll() is None:
+            self._record["end_reason"] = SEALED
+        return self._kill(self._tree())
+
+    def _tree(self) -> list[int]:
+        return [self.popen.pid, *descendants(self.popen.pid)]
+
+    def _kill(self, tree: list[int]) -> int:
         _signal_all([pid for pid in tree if pid != self.popen.pid or self.popen.poll() is None], signal.SIGKILL)
         code = self.finish()
         _wait_until_gone(tree)  # until then they may write where somebody tidies up now

@@ -90,7 +90,7 @@ class IsolatedBrowser:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.connection.close()
-        self._program.end(0.0)  # with time to leave it may start a process that makes the folder anew
+        self._program.kill()  # with time to leave it may start a process that makes the folder anew
         os.chdir(os.sep)
         remove_folder(self._folder)
         os.close(self._lock)

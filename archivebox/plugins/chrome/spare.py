@@ -7,6 +7,7 @@ to it is the socket whose descriptor SPARE_SOCKET names: its other end is with t
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -15,7 +16,7 @@ import socket
 from browser import Browser
 from browser_profile import is_fresh
 from first_tab import UNHELD
-from spare_browser import ANSWER_MAX, REFUSE, SOCKET, TAKE
+from spare_browser import ANSWER_MAX, ENDED, REFUSE, SOCKET, TAKE
 
 from archivebox.plugins.base import Settings, StopRequest, log
 from archivebox.plugins.base.cdp import CDPConnection, CDPError
@@ -73,7 +74,10 @@ def main() -> int:
         log(str(error))
         return 1
     finally:
-        browser.end()
+        browser.end_tree()
+        with contextlib.suppress(OSError):  # mostly nobody is there any more who would hear it
+            holder.send(ENDED)
+        browser.remove_folder()
 
 
 if __name__ == "__main__":

@@ -218,6 +218,14 @@ class TestRecords:
         kept.refresh_from_db()
         assert (kept.status, kept.exit_code) == ("exited", 8), "a record that is read twice reopens nothing"
 
+    def test_a_program_that_its_hook_ended_has_not_failed(self) -> None:
+        end: dict[str, JSON] = {"cmd": ["chromium"], "exit_code": -9}
+        ended = [
+            Process.from_jsonl({"id": str(new_id()), **end, **reason}, {"process": self.hook()})
+            for reason in ({}, {"end_reason": "sealed"}, {"end_reason": "cancelled"})
+        ]
+        assert [row and again(row).end_reason for row in ended] == ["signalled", "sealed", "signalled"]
+
     def test_a_live_program_is_known_by_its_start(self) -> None:
         hook = self.hook()
         with subprocess.Popen(["sleep", "60"]) as child:
