@@ -190,7 +190,7 @@ class ProgressOutput:
             self._last = rows[-1].sealed_at
         self._told = {row.pk: row.sealed_at for row in rows}
 
-    def summarise(self, code: int) -> None:
+    def summarise(self, code: int, without_success: int) -> None:
         """The last line: what came of it."""
         snapshots, results = by_status(self.watched.snapshots()), by_status(self.watched.results())
         seconds = (timezone.now() - self.watched.began).total_seconds()
@@ -199,7 +199,7 @@ class ProgressOutput:
             "crawl_ids": sorted(map(str, self.watched.crawl_ids)),
             "snapshots": snapshots,
             "results": results,
-            "without_success": self.watched.without_success(),
+            "without_success": without_success,
             "seconds": round(seconds, 3),
             "exit_code": code,
         }
@@ -230,28 +230,35 @@ def watch(session: Session, watched: Watched, until: Callable[[], bool] | None =
     session.if_stopped = "Accepted URLs are saved; `archivebox run` continues."
     administrator.ask_for_crawls(session, watched.crawls())
     try:
-        with session.out.live() as draw, OrchestratorWatch(session.process, watched.only, session.out.warn) as watching:
-            progress = ProgressOutput(session.out, watched, draw)
-            try:
-                watching.wait(until or (lambda: _is_done(watched, watching)), progress.show)
-            except Interrupted as stop:
-                session.out.warn("Stopping. Finished pages are saved; `archivebox run` continues the rest. "
-                                 "Press Ctrl-C again to stop at once.")  # fmt: skip
-                return 128 + stop.signum
-            progress.show(final=True)
+        with OrchestratorWatch(session.process, watched.only, session.out.warn) as watching:
+            with session.out.live() as draw:
+                progress = ProgressOutput(session.out, watched, draw)
+                try:
+                    watching.wait(until or (lambda: _is_done(watched, watching)), progress.show)
+                except Interrupted as stop:
+                    session.out.warn("Stopping. Finished pages are saved; `archivebox run` continues the rest. "
+                                     "Press Ctrl-C again to stop at once.")  # fmt: skip
+                    return 128 + stop.signum
+                progress.show(final=True)
+            watching.release()
+            return _report(session.out, watched, progress)
     except OrchestratorFailedError as error:
         session.out.warn(f"{error}. Its log is {session.folder.logs / 'orchestrator.log'}.")
         return OUR_ERROR
+
+
+def _report(out: Output, watched: Watched, progress: ProgressOutput) -> int:
+    """Say what came of it; returns the exit status."""
     if missing := watched.missing():
         for key in missing:
-            session.out.warn(f"Crawl {key} is no longer in the database. "
-                             "Add its URLs again to archive them.")  # fmt: skip
+            out.warn(f"Crawl {key} is no longer in the database. Add its URLs again to archive them.")
         return OUR_ERROR
-    code = NO_SUCCESS if watched.without_success() else ALL_SEALED
-    progress.summarise(code)
-    _tell_waiting(session.out, watched)
+    empty = watched.without_success()
+    code = NO_SUCCESS if empty else ALL_SEALED
+    progress.summarise(code, empty)
+    _tell_waiting(out, watched, empty)
     if code == ALL_SEALED:
-        _tell_where(session.out, watched)
+        _tell_where(out, watched)
     return code
 
 
@@ -268,7 +275,7 @@ def _troubles(watched: Watched) -> list[tuple[str, str, str]]:
     return list(broke.order_by().values_list("plugin", "hook_name", "reason").distinct()[:SHOWN_HOOKS])
 
 
-def _tell_waiting(out: Output, watched: Watched) -> None:
+def _tell_waiting(out: Output, watched: Watched, empty: int) -> None:
     """What is left: crawls that somebody paused, results that wait for their retry, and pages that gave nothing."""
     for key in Crawl.objects.filter(pk__in=watched.crawl_ids, status=Crawl.StatusChoices.PAUSED).values_list("pk"):
         out.say(f"Paused: `archivebox crawl resume {key[0]}` continues it.")
@@ -277,7 +284,6 @@ def _tell_waiting(out: Output, watched: Watched) -> None:
         out.say(f"Will be retried: {counted(waiting, 'hook')}. `archivebox update` retries now.")
     for plugin, hook, code in _troubles(watched):
         out.say(f"{plugin}/{hook}: {reasons.sentence(code)} {reasons.action(code)}".rstrip())
-    empty = watched.without_success()
     if empty:
         out.say(f"Nothing to show: {counted(empty, 'page')}. `archivebox snapshot show URL` says why.")
 

@@ -254,15 +254,20 @@ class OrchestratorWatch:
     def _left_to_us(self) -> set[ProcessIdentity]:
         return set() if processes.PORTABLE else processes.orphans(own=self._own_pids()) - self._not_ours
 
-    def leave(self) -> None:
-        """Watch no longer: when nobody does, the orchestrator winds down; ours is waited for."""
+    def release(self) -> None:
+        """Watch no longer: when nobody does, the orchestrator winds down, which :meth:`leave` waits for."""
+        if self._lock is None:
+            return
         if self._watcher is not None:
             self._watcher.unwatch_all()
         self.path.unlink(missing_ok=True)
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        os.close(self._lock)
+        self._lock = None
         ring_doorbell()
+
+    def leave(self) -> None:
+        """Watch no longer, and wait for the end of our orchestrator, unless somebody else watches."""
+        self.release()
         if self.orchestrator is not None and not _others_watch():
             if not self.ends_within(self.orchestrator, WIND_DOWN):
                 self._forced = True
