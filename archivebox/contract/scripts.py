@@ -40,8 +40,10 @@ _BY_ENV = re.compile(r"#!\s*/usr/bin/env\s+(?:-\S+\s+|\w+=\S*\s+)*([A-Za-z0-9_][
 _BY_UV = re.compile(r"#!\s*/usr/bin/env\s+-S\s+uv\s+run\s(?:-\S+\s+)*?--script\s*", re.ASCII)
 """The whole first line of a script that ``uv run`` gives an environment with the packages that it names (PEP 723)."""
 _TAKES_ANYTHING = "ignore_unknown_options"
-_OLDER_IMPORT = re.compile(r"^\s*(?:import|from)\s+(?:feedparser|requests|rich_click)\b", re.MULTILINE)
+_OLDER_MODULES = ("feedparser", "requests", "rich_click")
+_OLDER_IMPORT = re.compile(rf"^\s*(?:import|from)\s+(?:{'|'.join(_OLDER_MODULES)})\b", re.MULTILINE)
 _ABX_PKG_IMPORT = re.compile(r"^\s*(?:import|from)\s+abx_pkg\b", re.MULTILINE)
+_INLINE_START = "# /// script"
 _INLINE = re.compile(r"^# /// script\s*$\n((?:^#(?: .*)?$\n)+?)^# ///\s*$", re.MULTILINE)
 _NEWER_DIALECT = tuple(map(re.compile, (r"abx_?(?:plugins|pkg)\b", r"emit_?archive_?result")))
 """Each begins with a letter as it is, which is looked for ten times as fast as either of two, or in either case."""
@@ -103,7 +105,7 @@ def accepted_options(text: str, extension: str) -> tuple[str, ...] | None:
     it; so those that hand their arguments to it get what their decorators name. No other script is guessed at: it
     tolerates what it does not know, or says under ``x-hooks``, ``argv``, what it takes.
     """
-    if extension != "py" or not _CLICK.search(text) or _TAKES_ANYTHING in text:
+    if extension != "py" or not _imports(text, ("click",), _CLICK) or _TAKES_ANYTHING in text:
         return None
     named = {name for decorator in _DECORATOR.finditer(text) for name in _LONG_OPTION.findall(decorator[1])}
     return tuple(option for option in OPTIONS if option in named)
@@ -111,7 +113,7 @@ def accepted_options(text: str, extension: str) -> tuple[str, ...] | None:
 
 def _inline_of(text: str) -> dict[str, object] | None:
     """What the PEP 723 lines of a script say; None where it has none, or they cannot be read."""
-    inline = _INLINE.search(text)
+    inline = _INLINE.search(text) if _INLINE_START in text else None
     if inline is None:
         return None
     lines = (line[2:] if line.startswith("# ") else "" for line in inline[1].splitlines())
@@ -137,6 +139,11 @@ def packages_of(text: str, inline: dict[str, object] | None) -> tuple[str, ...]:
     asked = (inline or {}).get("dependencies")
     if isinstance(asked, list) and asked:
         return tuple(sorted(str(package) for package in asked))
-    if _ABX_PKG_IMPORT.search(text):
+    if _imports(text, ("abx_pkg",), _ABX_PKG_IMPORT):
         return (ABX_PKG, *OLDER_PACKAGES)
-    return OLDER_PACKAGES if _OLDER_IMPORT.search(text) else ()
+    return OLDER_PACKAGES if _imports(text, _OLDER_MODULES, _OLDER_IMPORT) else ()
+
+
+def _imports(text: str, modules: tuple[str, ...], statement: re.Pattern[str]) -> bool:
+    """Whether a script has such a statement; most do not even name one of its modules, which is quick to see."""
+    return any(module in text for module in modules) and statement.search(text) is not None
