@@ -38,7 +38,7 @@ BESIDE, ALONE, WHOLE, CPU, PLAIN = 1.3, 1.9, 2.4, 3.2, 0.3
 START_TIME = 60.0
 """Seconds in which a server answers."""
 PAUSE = 2.0
-"""Seconds after an ``add`` next to a server, in which this starts its next browser: what is measured next goes without."""
+"""Seconds after an ``add`` next to a server: it starts its next browser then, which would slow the next measurement."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,10 @@ class ProgramReport:
 
     @classmethod
     def read(cls, record: Mapping[str, JSON]) -> Self:
-        """Take ``{id, cmd, pwd, pid, start_ticks, exit_code, started_at, ended_at, end_reason}``; all of it
-        is optional, and the only reason that a hook may give is ``sealed``."""
+        """Take ``{id, cmd, pwd, pid, start_ticks, exit_code, started_at, ended_at, end_reason}``; all is optional.
+
+        The only reason that a hook may give is ``sealed``: it ended the program because it needed it no longer.
+        """
         cmd = record.get("cmd")
         return cls(
             key=_uuid_or_none(record.get("id")),
