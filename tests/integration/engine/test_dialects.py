@@ -157,3 +157,27 @@ def test_a_tab_of_the_newer_dialect_that_a_stranger_ends_is_opened_again(forked:
     forked.run(forked.add())
     assert forked.ledger == ["opened", "loaded", "first", "closed", "opened", "loaded", "title", "closed"]
     assert {result["status"] for result in forked.results().values()} <= {"succeeded", "noresults"}
+
+
+def test_hooks_of_the_newer_dialect_see_that_crawl_and_page_are_at_work(forked: Collection) -> None:
+    """One of them ends the browsers of all that are not; nothing of that is left in the folders."""
+    launch = "trap 'exit 0' TERM\necho ready\nwhile :; do sleep 0.05; done\n"
+    forked.plugin(
+        "chrome",
+        {
+            "on_CrawlSetup__90_chrome_launch.daemon.bg.sh": launch,  # which names nothing of its dialect
+            "on_Snapshot__10_chrome_tab.daemon.bg.sh": NEWER + NEWER_TAB,
+        },
+    )
+    sweep = """
+import json, os, time
+for name in ("CRAWL_DIR", "SNAP_DIR"):
+    with open(os.environ[name] + "/.heartbeat.json") as file:
+        said = json.load(file)
+    os.kill(said["owner_pid"], 0)
+    assert time.time() - said["last_alive_at"] <= said["kill_after_seconds"]
+"""
+    forked.plugin("sweep", {"on_Snapshot__54_sweep.py": sweep})
+    forked.run(forked.add())
+    assert forked.results()["sweep"]["status"] == "noresults", forked.hooks("sweep")
+    assert not list(forked.root.glob("users/**/.heartbeat.json*"))

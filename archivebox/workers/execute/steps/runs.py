@@ -17,6 +17,7 @@ from archivebox.machine.process import Process
 from archivebox.machine.process_row import exited_columns
 from archivebox.workers.execute.capacity.machine_locks import release_machine_locks
 from archivebox.workers.execute.capacity.tabs import Tab
+from archivebox.workers.execute.hooks.heartbeat import needs_heartbeat, remove_heartbeat, write_heartbeat
 from archivebox.workers.execute.hooks.leftovers import end_leftover
 from archivebox.workers.execute.hooks.process import HookProcess
 from archivebox.workers.execute.hooks.records import accepted, keep_offset, refuse_record, store_programs
@@ -74,7 +75,7 @@ class HookRuns:
                 spare.release()
             release_machine_locks(locks)
             if not started:
-                self._by_run.pop(run)  # nobody will tell of its end
+                self._remove(run)  # nobody will tell of its end
         if started:
             self._expect_ready(item, run)
             return
@@ -111,6 +112,15 @@ class HookRuns:
         item.run, item.status, item.late = run, "started", False
         self._by_run[run] = item
         self.marks.add(run.row.mark)
+        if needs_heartbeat(item.hook):
+            write_heartbeat(self._executor.call.object_dir)
+
+    def _remove(self, run: HookProcess) -> Planned:
+        """From here on it is not told of anything; the last that may hold a browser takes the heartbeat with it."""
+        item = self._by_run.pop(run)
+        if needs_heartbeat(item.hook) and not any(needs_heartbeat(other.hook) for other in self._by_run.values()):
+            remove_heartbeat(self._executor.call.object_dir)
+        return item
 
     def _expect_ready(self, item: Planned, run: HookProcess) -> None:
         """Whoever waits for it does so no longer than it may take."""
@@ -169,7 +179,7 @@ class HookRuns:
         return [one for one in self.latest if one.hook.plugin == run.hook.plugin]
 
     def hook_ended(self, run: HookProcess) -> None:
-        item = self._by_run.pop(run)
+        item = self._remove(run)
         try:
             if item.run is run:
                 self._executor.results.settle_run(item, run)

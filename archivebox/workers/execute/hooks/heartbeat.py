@@ -1,0 +1,44 @@
+"""Tells hooks of the newer dialect that a crawl or a page with a browser is at work.
+
+When a crawl begins, one of them ends the browsers, and the hooks that hold them, of whatever has no file
+``.heartbeat.json`` of a living process: of other crawls, and of other collections on the machine.
+"""
+
+import json
+import logging
+import os
+import time
+from pathlib import Path
+
+from archivebox.contract.hook import Hook
+
+log = logging.getLogger(__name__)
+
+FILE_NAME = ".heartbeat.json"
+ALWAYS = 10 * 365 * 86_400
+"""Seconds for which it counts: as long as its process lives, so that it is written once."""
+
+
+def needs_heartbeat(hook: Hook) -> bool:
+    """Whether a hook may be of the newer dialect, and hold a browser: a daemon that x-hooks says nothing of."""
+    return hook.name.daemon and not hook.described
+
+
+def write_heartbeat(folder: Path) -> None:
+    """Say that the orchestrator of this worker looks after it: the hooks live on after a worker's death."""
+    body = {"owner_pid": os.getppid(), "last_alive_at": time.time(), "kill_after_seconds": ALWAYS}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        draft = folder / f"{FILE_NAME}.tmp"
+        draft.write_text(json.dumps(body), encoding="utf-8")
+        draft.replace(folder / FILE_NAME)
+    except OSError as error:  # its hooks run all the same, and will say what is wrong with the folder
+        log.warning("No heartbeat in %s: %s action=heartbeat_failed", folder, error)
+
+
+def remove_heartbeat(folder: Path) -> None:
+    """No such hook runs there any more: what is kept of a page has no such file."""
+    try:
+        (folder / FILE_NAME).unlink(missing_ok=True)
+    except OSError as error:
+        log.warning("A heartbeat stays in %s: %s action=heartbeat_stays", folder, error)
