@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 from uuid import UUID
 
+from archivebox.base_models.transient import OF_DATABASE
 from archivebox.config.page_storage import has_store
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.page_storage.storing_later import store_marked
@@ -169,8 +170,12 @@ class ImportPages(JobAction):
         return BatchWriter(self._pages_behind, self._pool, self._holds_lease)
 
     def _holds_lease(self) -> bool:
-        """Else somebody else goes on with the same pages: their files are his."""
-        return Job.objects.filter(self.job.guard()).exists()
+        """Else somebody else goes on with the same pages, or will: their files are his. So where nobody can tell."""
+        try:
+            return Job.objects.filter(self.job.guard()).exists()
+        except OF_DATABASE as problem:
+            log.warning("Files of pages without rows stay: %s action=files_left job=%s", problem, self.job.pk)
+            return False
 
     def _end_former(self) -> None:
         """Have the pages of the part before this one stored, and found by their words; that may be done twice."""

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from django.db import connections
+from django.db import OperationalError, connection, connections
 
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.users import system_user
@@ -349,6 +349,17 @@ def test_files_of_the_next_part_stay_where_another_worker_has_the_job(source: Pa
         Job.objects.filter(pk=job.pk).update(owner=new_id())
     action.close()
     assert folder.is_dir() is is_lost
+
+
+@pytest.mark.django_db(transaction=True)
+def test_files_of_the_next_part_stay_where_the_database_is_away(source: Path) -> None:
+    def be_away(*_: object) -> None:
+        raise OperationalError
+
+    _, action, folder = begin_two_parts(source)
+    with connection.execute_wrapper(be_away):
+        action.close()
+    assert folder.is_dir()
 
 
 @pytest.mark.django_db(transaction=True)
