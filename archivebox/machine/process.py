@@ -52,10 +52,11 @@ class ProcessQuerySet(TabledQuerySet["Process"]):
             identity = row.identity
             if identity is not None and identity.is_alive() and not identity.is_zombie():
                 continue
-            seen = journal.read(identity) if identity is not None else None
             waits = reapers_live and row.process_type in {"hook", "worker", "binary"}
-            if seen is None and identity is not None and identity.is_zombie() and waits:
-                continue  # which has not read it yet; whoever adopts it waits for that
+            is_unread = waits and identity is not None and identity.is_zombie()  # asked before the journal is read
+            seen = journal.read(identity) if identity is not None else None
+            if seen is None and is_unread:
+                continue  # its reaper has still to journal it; whoever adopts it waits for that
             _close(row, seen or UNSEEN)
             if identity is not None:
                 transaction.on_commit(lambda identity=identity: journal.forget(identity))  # type: ignore[misc]

@@ -134,6 +134,32 @@ class TestReclaim:
             reclaim(worker.pk)
             assert again(hook).status == "running"
 
+    def test_an_end_that_is_journalled_while_it_is_looked_for_is_not_lost(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Who reaps the hook writes its record, and then reaps it, just after the journal was read."""
+        worker, read = dead(process_type="worker"), ExitJournal.read
+        popen = subprocess.Popen(["sh", "-c", "exit 7"])
+        os.waitid(os.P_PID, popen.pid, os.WEXITED | os.WNOWAIT)
+        hook = row(process_type="hook", parent=worker)
+        identity = ProcessIdentity.of(popen.pid)
+        assert identity is not None
+        hook.set_identity(identity)
+        hook.save()
+
+        def just_before(journal: ExitJournal, wanted: ProcessIdentity) -> ExitStatus | None:
+            seen = read(journal, wanted)
+            if wanted == identity and popen.returncode is None:
+                journal.write(identity, ExitStatus(7, 1.0, 0.5, 1000))
+                popen.wait()
+            return seen
+
+        monkeypatch.setattr(ExitJournal, "read", just_before)
+        reclaim(worker.pk)
+        assert again(hook).status == "running", "its adopter finds the record"
+        Process.objects.filter(pk=hook.pk).close()
+        assert (again(hook).exit_code, again(hook).end_reason) == (7, "exited")
+
     def test_a_spawn_log_torn_in_the_middle_becomes_rows(self, collection: DataFolder) -> None:
         worker = dead(process_type="worker")
         page = leased(snapshot(), worker)
