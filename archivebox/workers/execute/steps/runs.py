@@ -210,8 +210,8 @@ class HookRuns:
 
     async def wait_until_idle(self) -> None:
         if self._by_run:
-            self._idle = self._engine.loop.create_future()
-            await self._idle
+            self._idle = self._idle or self._engine.loop.create_future()  # a shutdown may wait beside another ending
+            await asyncio.shield(self._idle)
 
     def end_leftovers(self, rows: Iterable[Process]) -> None:
         """End hooks of former holders that nobody goes on with; whatever ends this object waits for that."""
