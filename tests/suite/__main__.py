@@ -27,7 +27,9 @@ from tests.suite import memory, packages, path, postgres
 ENGINE = "tests/integration/engine"
 RACES = ("tests/chaos", "tests/fleet")
 PLUGINS, BROWSER = "tests/plugins_bundled", "tests/plugins_bundled/browser"
+PROVIDERS = ("tests/plugins_bundled/providers", "tests/plugins_bundled/search")
 ACCEPTANCE, CLI, WEB = "tests/acceptance", "tests/acceptance/cli", "tests/acceptance/web"
+LIB = "tests/unit/lib"
 NO_SECOND_TRY = ("tests/integration/engine/", "tests/chaos/", "tests/fleet/", "tests/acceptance/cli/")
 """Folders whose tests fail when they fail once; of acceptance, pages and hooks of earlier ArchiveBoxes have time
 limits of their own, which a busy machine exceeds."""
@@ -193,19 +195,21 @@ def run(env: dict[str, str], arguments: list[str]) -> list[Outcome]:
 
 
 def parts_on_sqlite() -> dict[str, Sequence[str]]:
-    """What each part runs, the longest first, so that no lane is left with one of them at the end."""
+    """What each part runs, those that take longest first: a long one that is left alone at the end idles a core."""
     engine = sorted(map(str, Path(ENGINE).glob("test_*.py")))
-    separate = (PLUGINS, ACCEPTANCE, "tests/integration", *RACES)
+    separate = (PLUGINS, ACCEPTANCE, "tests/integration", *RACES, LIB)
     return {
         **{f"engine {third + 1}": engine[third::3] for third in range(3)},
-        "acceptance": [ACCEPTANCE, f"--ignore={CLI}", f"--ignore={WEB}"],
-        "races": RACES,
-        "browser": [BROWSER],
         "commands": [CLI],
         "integration": ["tests/integration", f"--ignore={ENGINE}"],
+        "browser": [BROWSER],
         "pages": [WEB],
-        "plugins": [PLUGINS, f"--ignore={BROWSER}"],
+        "acceptance": [ACCEPTANCE, f"--ignore={CLI}", f"--ignore={WEB}"],
+        "races": RACES,
+        "providers": PROVIDERS,
+        "lib": [LIB],
         "all else": [f"--ignore={folder}" for folder in separate],
+        "plugins": [PLUGINS, *(f"--ignore={folder}" for folder in (BROWSER, *PROVIDERS))],
     }
 
 
