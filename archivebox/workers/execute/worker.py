@@ -54,10 +54,10 @@ POLL_EVERY = 30.0
 """Seconds after which a worker polls unasked, against a missed wake-up: a ringer may be killed before it rang."""
 POLL_DOORBELL = 0.1
 """Seconds between two looks at the doorbell where no kernel tells."""
-GATHER_RINGS, GATHER_WHILE_BUSY = 0.005, 0.02
+GATHER_RINGS, GATHER_WHILE_BUSY = 0.001, 0.02
 """Seconds between two polls: each seal of each worker rings, and a poll costs some milliseconds.
 
-A worker that holds pages has one of them ahead, and is in no hurry for more.
+A worker that holds pages has one of them ahead, and is in no hurry for more; one without is waited for.
 """
 GATHER_WHILE_FULL = 0.2
 """Seconds until a worker that has no place for a page polls all the same: there may be other work, or a request."""
@@ -148,7 +148,8 @@ class Worker:
         polled = await self._poll()
         if not polled.claimed and not self.held.all:
             await self._wait(self._rung, POLL_AGAIN)
-            polled = await self._poll()
+            if not self._stopping.is_set():
+                polled = await self._poll()
         return polled.claimed
 
     async def _poll(self) -> poll.Polled:
