@@ -34,23 +34,29 @@ class StorageUpkeep:
 
     def __init__(self) -> None:
         self._folders: Iterator[Path] = iter(())
+        self._left_are_due = False
 
     def begin_if_due(self) -> None:
-        """Called again and again, on the database thread."""
+        """Called again and again, on the database thread, on which nothing is deleted: commits and leases need it."""
         with periodic_task(f"storage_gc:{Machine.current().pk}", DAILY) as is_due:
             if is_due:
                 self._folders = store_folders(DATA_FOLDER.users)
-        if is_due:
-            self._remove_left_folders()
+                self._left_are_due = True
 
     def _remove_left_folders(self) -> None:
         try:
             remove_left_folders()
-        except OSError as error:
+        except (OSError, DatabaseError) as error:
             log.warning("Not deleted: %s action=left_folders_not_removed", error)
 
     def clean_next_folder(self) -> None:
-        """Delete what is unused in one folder, on any thread. What cannot be deleted stays: it ends no worker."""
+        """Delete what is unused in one folder, on any thread. What cannot be deleted stays: it ends no worker.
+
+        First what killed readers have left, for which it asks the database.
+        """
+        if self._left_are_due:
+            self._left_are_due = False
+            self._remove_left_folders()
         report = StorageReport()
         try:
             for folder in self._folders:

@@ -378,7 +378,7 @@ class Worker:
             await self.engine.journal.read(remove_abandoned)
             await self.engine.journal.read(remove_unneeded_uploads)
             await self.engine.journal.read(upkeep.begin_if_due)
-            await self.engine.loop.run_in_executor(None, upkeep.clean_next_folder)
+            await self.engine.loop.run_in_executor(None, _clean_next_folder, upkeep)
             self._start_store_upkeep(store_upkeep)
             if self.measures_replay:
                 await self.engine.journal.read(measure_when_idle)
@@ -460,6 +460,14 @@ class Worker:
         await asyncio.gather(*(held.requeue() for held in self.held.all.values()))
         await self.engine.close()
         self._doorbell.close()
+
+
+def _clean_next_folder(upkeep: StorageUpkeep) -> None:
+    """On a thread that is not the database's, and keeps no connection."""
+    try:
+        upkeep.clean_next_folder()
+    finally:
+        connection.close()
 
 
 # --- on the database thread -------------------------------------------------------------------------------------
