@@ -5,7 +5,7 @@ import sys
 from typing import TYPE_CHECKING, NoReturn
 
 from archivebox import __version__
-from archivebox.lib.leaving import leave
+from archivebox.lib.fast_exit import fast_exit
 
 if TYPE_CHECKING:
     from socket import socket
@@ -45,7 +45,7 @@ def _serve_commands(process_id: "UUID", orchestrator_id: "UUID", pulse: "socket"
 
 
 def main_and_leave() -> NoReturn:
-    leave(main())
+    fast_exit(main())
 
 
 if __name__ == "__main__":

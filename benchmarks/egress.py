@@ -29,9 +29,9 @@ def run(rounds: int) -> list[Finding]:
     port = listener.getsockname()[1]
     door = multiprocessing.get_context("fork").Process(target=_serve, args=(listener,), daemon=True)
     door.start()
-    way_out = (f"--proxy-server=socks5://127.0.0.1:{port}", "--proxy-bypass-list=<-loopback>")
+    crawl_port = (f"--proxy-server=socks5://127.0.0.1:{port}", "--proxy-bypass-list=<-loopback>")
     try:
-        with Site() as site, Browser() as direct, Browser(*way_out) as ours:
+        with Site() as site, Browser() as direct, Browser(*crawl_port) as ours:
             return _compare(rounds, site, direct, ours, psutil.Process(door.pid))
     finally:
         door.terminate()

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
 
-from archivebox.base_models.doorbell import ring_for_viewers
+from archivebox.base_models.wakeups import wake_viewers
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.intake.add_urls import create_crawl
 from archivebox.core.intake.request import CrawlRequest, Seed
@@ -182,7 +182,7 @@ def painted(server: Serving, cookie: str, rounds: int) -> list[Finding]:
             time.sleep(0.3 + 0.7 * (done * 0.618 % 1))
             Snapshot.objects.filter(pk=key).update(status="sealed", retry_at=None)
             committed = time.time()
-            ring_for_viewers()
+            wake_viewers()
             browser.wait_for(f"seen.some(([, counts]) => counts.includes('{done} done'))")
             moment = browser.value(f"seen.find(([, counts]) => counts.includes('{done} done'))[0]")
             typical.ours.append((moment - committed) * 1000)

@@ -1,8 +1,8 @@
 """How long it takes until a machine is woken by another, by NOTIFY of the PostgreSQL that they share.
 
 On PostgreSQL alone: ``bin/with-postgres .venv/bin/python -m benchmarks wakes``. From before the commit of a transaction
-that makes work due here, until the doorbell of another data folder rings: its listener is the one that orchestrators
-start, and each worker sleeps until this bell. The floor is a bell that is rung without the database.
+that makes work due here, until the wake-up file of another data folder is touched: by the listener that orchestrators
+start; each worker sleeps until then. The floor is a file that is touched without the database.
 """
 
 import os
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from django.db import connection, transaction
 
-from archivebox.base_models.doorbell import CHANNEL, notify_workers
+from archivebox.base_models.wakeups import CHANNEL, notify_workers
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.lib.file_watch import FileWatcher
 from archivebox.lib.inotify import ATTRIB
@@ -45,18 +45,18 @@ def run(rounds: int) -> list[Finding]:
     if connection.vendor != "postgresql":
         raise SystemExit("This is measured on PostgreSQL alone: bin/with-postgres python -m benchmarks wakes")
     name = "a machine is woken by work of another"
-    finding = Finding(name, "ms", Bound.MOST, 100, [], floor_name="a bell", quantile=0.95)
-    with another_machine() as doorbell:
-        bell = Bell(doorbell)
+    finding = Finding(name, "ms", Bound.MOST, 100, [], floor_name="a touched file", quantile=0.95)
+    with another_machine() as wakeup_file:
+        watched = WatchedFile(wakeup_file)
 
         def ours() -> None:
-            finding.ours.extend(bell.wakes_by(notify))
+            finding.ours.extend(watched.wakes_by(notify))
 
         def floor() -> None:
-            finding.floor.extend(bell.wakes_by(lambda: os.utime(doorbell)))
+            finding.floor.extend(watched.wakes_by(lambda: os.utime(wakeup_file)))
 
         interleaved(rounds, floor, ours)
-        bell.close()
+        watched.close()
     return [finding]
 
 
@@ -66,8 +66,8 @@ def notify() -> None:
         notify_workers()
 
 
-class Bell:
-    """The doorbell of the other machine, watched as its workers do."""
+class WatchedFile:
+    """The wake-up file of the other machine, watched as its workers do."""
 
     def __init__(self, path: Path) -> None:
         self._selector = selectors.DefaultSelector()
@@ -75,13 +75,13 @@ class Bell:
         self._watched.add(path, ATTRIB)
         self._watched.register(self._selector, lambda: None)
 
-    def wakes_by(self, ring: Callable[[], object]) -> Iterator[float]:
+    def wakes_by(self, wake: Callable[[], object]) -> Iterator[float]:
         """Milliseconds of WAKES, one after the other."""
         for _ in range(WAKES):
             time.sleep(REST)
             self._watched.changed()
             began = time.perf_counter()
-            ring()
+            wake()
             while not self._watched.changed():
                 self._selector.select(1.0)
             yield (time.perf_counter() - began) * 1000
@@ -93,7 +93,7 @@ class Bell:
 
 @contextmanager
 def another_machine() -> Iterator[Path]:
-    """A listener of another data folder with the same database, which listens; its doorbell."""
+    """A listener of another data folder with the same database, which listens; its wake-up file."""
     folder = DataFolder(DATA_FOLDER.root.parent / "other")
     ours, theirs = socket.socketpair()
     env = {**os.environ, "DATA_DIR": str(folder.root), "MACHINE_ID": "other"}
@@ -102,7 +102,7 @@ def another_machine() -> Iterator[Path]:
     theirs.close()
     try:
         wait_until_it_listens()
-        yield folder.doorbell
+        yield folder.wakeup_file
     finally:
         ours.close()
         process.wait(START_SECONDS)

@@ -10,7 +10,7 @@ class AccountsConfig(AppConfig):
 
     def ready(self) -> None:
         """Have every log-in put on record, whichever way somebody came in."""
-        from archivebox.accounts.entering import came_in, left  # models can be imported only after all apps
+        from archivebox.accounts.login_log import log_login, log_logout  # models can be imported only after all apps
 
-        user_logged_in.connect(came_in)
-        user_logged_out.connect(left)
+        user_logged_in.connect(log_login)
+        user_logged_out.connect(log_logout)

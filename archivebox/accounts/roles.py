@@ -83,10 +83,10 @@ def role_of(user: User | AnonymousUser) -> Role:
 
 def actions_of(user: User | AnonymousUser) -> frozenset[Action]:
     """All that a user may do, or a passer-by."""
-    return ALLOWED[role_of(user)] | opened_to_all()
+    return ALLOWED[role_of(user)] | public_actions()
 
 
-def opened_to_all() -> frozenset[Action]:
+def public_actions() -> frozenset[Action]:
     """What this server's settings allow without a log-in; they are read once, when it starts."""
     opened = [actions for name, actions in OPENED_BY.items() if getattr(settings, name, False)]
     return frozenset().union(*opened)

@@ -18,7 +18,7 @@ KEY_HEADER = "X-ArchiveBox-API-Key"
 _KNOWN = "_archivebox_who"
 
 
-def who_asks(request: HttpRequest) -> Who:
+def authenticate(request: HttpRequest) -> Who:
     """Whoever sent ``request``. ProblemError 401 for a token that opens nothing, 403 for a form that is not ours."""
     known: Who | None = getattr(request, _KNOWN, None)
     if known is None:
@@ -63,7 +63,7 @@ class Bearer(AuthBase):
         self.action = action
 
     def __call__(self, request: HttpRequest) -> Who | None:
-        who = who_asks(request)
+        who = authenticate(request)
         if may(who, self.action):
             return who
         if isinstance(who, AnonymousUser):
@@ -77,22 +77,22 @@ def _why_not(who: Token | User, action: Action) -> str:
     return f"Your account may not {action.value}. Ask an administrator for another role."
 
 
-def whoever(request: HttpRequest) -> Who:
+def caller(request: HttpRequest) -> Who:
     """Who was let in."""
     who: Who = request.auth  # type: ignore[attr-defined]  # set by Bearer
     return who
 
 
-def somebody(request: HttpRequest) -> User:
+def caller_account(request: HttpRequest) -> User:
     """The account in whose name this is done. ProblemError 401 for anonymous."""
-    user = user_of(whoever(request))
+    user = user_of(caller(request))
     if isinstance(user, User):
         return user
     raise ProblemError(401, "Authentication required: send a token.")
 
 
-def write_down(request: HttpRequest, action: str, target: object = None, **detail: JSON) -> None:
+def record_audit(request: HttpRequest, action: str, target: object = None, **detail: JSON) -> None:
     """Put on record who did that."""
-    who = whoever(request)
+    who = caller(request)
     label = who.label if isinstance(who, Token) else ""
     audit.record(user_of(who), action, target, token=label, **detail)  # type: ignore[arg-type]  # any row

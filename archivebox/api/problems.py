@@ -152,7 +152,7 @@ def _too_large(_request: HttpRequest, _error: RequestDataTooBig) -> HttpResponse
 
 
 def _pass_on(_request: HttpRequest, error: Exception) -> HttpResponse:
-    """Leave it to :mod:`archivebox.api.once`, which began what this ends."""
+    """Leave it to :mod:`archivebox.api.idempotency`, which began what this ends."""
     raise error
 
 

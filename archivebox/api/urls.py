@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path
 from django.views.decorators.csrf import csrf_exempt
 
-from archivebox.api.once import once
+from archivebox.api.idempotency import idempotent
 from archivebox.api.parameters import with_known_parameters
 from archivebox.api.problems import View, answer, in_problems
 from archivebox.api.v1 import PREFIX, api
@@ -27,7 +27,7 @@ def _addresses() -> dict[str, View]:
 
 def _asks_for_credentials(view: View) -> View:
     """What asks for a token itself, instead of leading to the log-in page."""
-    return login_not_required(in_problems(once(view)))
+    return login_not_required(in_problems(idempotent(view)))
 
 
 urlpatterns = [

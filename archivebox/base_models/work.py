@@ -117,7 +117,7 @@ class WorkQuerySet(models.QuerySet[Item]):
         line = transition_table(self.model.state_machine_name)[event]
         return self.filter(status__in=line.sources).update(**line.columns_of(fields))
 
-    def hold(self) -> None:
+    def lock(self) -> None:
         """Let nobody else change these rows, or claim or release their leases, until the transaction ends.
 
         On SQLite who writes is alone anyway.
@@ -183,7 +183,7 @@ class WorkItem(Row):
         del machine, since
         return None
 
-    def put_aside(self, reason: str) -> None:
+    def end_with_reason(self, reason: str) -> None:
         """End it with this reason code, in the hands of its holder: it cannot be worked on, or kills its workers."""
         raise NotImplementedError(f"{type(self).__name__}: {reason}")
 

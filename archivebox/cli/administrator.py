@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.transitions import TransitionRefusedError
+from archivebox.base_models.wakeups import notify_workers
 from archivebox.cli.session import Session
 from archivebox.config.resolve import Resolved
 from archivebox.config.settings import DATA_FOLDER

@@ -31,7 +31,7 @@ from archivebox.config.early import early_settings
 from archivebox.config.joining import join
 from archivebox.config.resolve import SettingError
 from archivebox.config.shared_secrets import SharedSecretError
-from archivebox.lib.garbage import without_collections
+from archivebox.lib.garbage import paused_gc
 from archivebox.lib.object_store import ObjectStoreError
 from archivebox.lib.openfiles import TooFewFilesError
 from archivebox.storage.layout import DataFolder
@@ -124,7 +124,7 @@ def carry_out(target: str, needs: Needs, given: Globals, params: Mapping[str, ob
 def _prepare_and_run(session: Session, target: str, needs: Needs, given: Globals, params: Mapping[str, object]) -> int:
     module_name, _, function = target.partition(":")
     session.folder = DataFolder(choose_data_dir(given.data_dir))
-    with without_collections():
+    with paused_gc():
         if needs is not Needs.NOTHING:
             refuse_others(session.folder)
             join(session.folder)

@@ -156,7 +156,7 @@ class ProgressOutput:
         self._not_before = 0.0
 
     def show(self, *, final: bool = False) -> None:
-        """Called at each ring of the doorbell."""
+        """Called at each wake-up."""
         started = time.monotonic()
         if started < self._not_before and not final:
             return

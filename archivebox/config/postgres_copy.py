@@ -80,7 +80,7 @@ def _run(command: Sequence[str], url: str, *, stdout: int) -> None:
             words, env=_environment(url), stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE
         )
 
-    with processes.waited_for(start) as process:
+    with processes.foreground_child(start) as process:
         try:
             _, said = process.communicate()
         finally:

@@ -143,7 +143,7 @@ class Ending(NamedTuple):
         return self.session and not self.background
 
     @property
-    def fell_with_its_page(self) -> bool:
+    def lost_its_page(self) -> bool:
         """Whether it holds or records the live page and says that this is gone, while no worker had them."""
         says_so = self.session and self.declared is Status.FAILED and self.again is not None
         return says_so and (self.is_lost or self.unwatched)
@@ -195,7 +195,7 @@ def _outcome(run: Ending) -> Outcome:
         return Outcome(Status.SKIPPED, Reason.CANCELLED, counts=False)
     if run.end_reason is EndReason.TIMEOUT:
         return _timed_out(run.declared)
-    if run.fell_with_its_page or (run.is_lost and run.declared is None):
+    if run.lost_its_page or (run.is_lost and run.declared is None):
         return Outcome(Status.QUEUED, Reason.LOST, retry=True, counts=False)
     if run.is_lost:
         return _as_declared(run)

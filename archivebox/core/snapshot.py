@@ -34,7 +34,7 @@ from archivebox.lib.jsonl import JSON
 from archivebox.lib.links.dates import moment_of
 from archivebox.lib.urls import Url, path_domain, path_domain_of
 from archivebox.machine.process import Process, ProcessQuerySet
-from archivebox.webhooks.outbox import is_wanted, tell
+from archivebox.webhooks.outbox import enqueue_event, is_wanted
 from archivebox.webhooks.webhook import Event
 
 if TYPE_CHECKING:
@@ -94,19 +94,19 @@ class SnapshotQuerySet(WorkQuerySet["Snapshot"]):
         """Those of which nobody has begun anything, and nobody will: their crawl was stopped, or let go of them."""
         return self.filter(status=Literal("cancelled"), fence=Literal(0))
 
-    def but_unfetched(self) -> Self:
+    def without_unfetched(self) -> Self:
         """All others."""
         return self.filter(~Q(status=Literal("cancelled")) | Q(fence__gt=Literal(0)))
 
     def in_library(self) -> Self:
         """Those that people look at where they do not ask for others."""
-        return self.kept().but_unfetched()
+        return self.kept().without_unfetched()
 
     def measured(self) -> Self:
         """Those of which it is known how much their replay has."""
         return self.filter(quality__isnull=False)
 
-    def to_measure(self) -> Self:
+    def unmeasured(self) -> Self:
         """Those whose replay nobody has measured since they were sealed; which shows the condition of their index."""
         return self.kept().filter(status=Literal("sealed"), measured_at__isnull=True)
 
@@ -389,18 +389,18 @@ class Snapshot(StoppableItem, VisibleRow):
             for result in self.archiveresult_set.started():
                 result.update_from_output()
 
-    def tell_sealed(self) -> None:
+    def enqueue_sealed_event(self) -> None:
         """Tell webhooks, in the transaction of the seal, that it was archived, or that nothing of it could be kept."""
         if not is_wanted(Event.SNAPSHOT_SEALED, Event.SNAPSHOT_FAILED):
             return
         page = Snapshot.objects.get(pk=self.pk)  # hooks have told of it since a worker read it
         verdict = judge(page.status, page.http_status, page.archiveresult_set.all(), outputs_of)
         if verdict.is_archived:
-            tell(Event.SNAPSHOT_SEALED, page.pk, page.told(verdict))
+            enqueue_event(Event.SNAPSHOT_SEALED, page.pk, page.webhook_data(verdict))
         elif page.retry_at is None:
-            tell(Event.SNAPSHOT_FAILED, page.pk, page.told(verdict))
+            enqueue_event(Event.SNAPSHOT_FAILED, page.pk, page.webhook_data(verdict))
 
-    def told(self, verdict: Verdict) -> dict[str, JSON]:
+    def webhook_data(self, verdict: Verdict) -> dict[str, JSON]:
         """What a message says of it."""
         return {
             "id": str(self.pk),

@@ -14,7 +14,7 @@ class SnapshotMachine(WorkMachine):
 
     queued = State(initial=True)
     started = State(enter="run")
-    sealed = State(enter=["cleanup", "tell_sealed"])
+    sealed = State(enter=["cleanup", "enqueue_sealed_event"])
     paused = State()
     cancelled = State(enter="on_cancelled")
 

@@ -35,11 +35,11 @@ class Tag(Row):
         slug = cls.slug_of(name)
         while slug:
             tag, _ = cls.objects.get_or_create(slug=slug, defaults={"name": name})
-            if tag.stays():
+            if tag.lock_if_present():
                 return tag
         return None
 
-    def stays(self) -> bool:
+    def lock_if_present(self) -> bool:
         """Have it stay until the transaction ends; False: it is gone.
 
         PostgreSQL would otherwise find out at the end that a row names a tag that was deleted meanwhile, and refuse all

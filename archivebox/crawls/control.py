@@ -2,9 +2,9 @@
 
 from django.db import connection
 
-from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.transitions import TransitionRefusedError
+from archivebox.base_models.wakeups import notify_workers
 from archivebox.base_models.work import Request, WorkItem
 
 ASKED = {"pause": Request.PAUSE, "cancel": Request.CANCEL}

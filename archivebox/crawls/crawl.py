@@ -25,7 +25,7 @@ from archivebox.lib.jsonl import JSON
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process, ProcessQuerySet
 from archivebox.storage.layout import machine_place
-from archivebox.webhooks.outbox import tell
+from archivebox.webhooks.outbox import enqueue_event
 from archivebox.webhooks.webhook import Event
 
 LONGEST_HOLD_OFF = 3600.0
@@ -124,20 +124,22 @@ class Crawl(StoppableItem, VisibleRow):
         """Ask every run of it, on whatever machine, to end; their holders end the trees."""
         self.crawlrun_set.exclude(status=CrawlRun.StatusChoices.SEALED).filter(HELD).update(request="cancel")
 
-    def tell_finished(self) -> None:
+    def enqueue_finished_event(self) -> None:
         self._tell(Event.CRAWL_FINISHED)
 
-    def tell_paused(self) -> None:
+    def enqueue_paused_event(self) -> None:
         self._tell(Event.CRAWL_PAUSED)
 
-    def tell_cancelled(self) -> None:
+    def enqueue_cancelled_event(self) -> None:
         self._tell(Event.CRAWL_CANCELLED)
 
     def _tell(self, event: Event) -> None:
         """Tell webhooks, in the transaction of what has happened to it."""
         schedule = None if self.schedule_id is None else str(self.schedule_id)
         retry_at = None if self.retry_at is None else self.retry_at.isoformat()
-        tell(event, self.pk, {"id": str(self.pk), "label": str(self), "schedule": schedule, "retry_at": retry_at})
+        enqueue_event(
+            event, self.pk, {"id": str(self.pk), "label": str(self), "schedule": schedule, "retry_at": retry_at}
+        )
 
     def has_open_snapshots(self) -> bool:
         return bool(_open_snapshot(self.pk))

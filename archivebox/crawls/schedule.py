@@ -99,7 +99,7 @@ class CrawlSchedule(Row, VisibleRow):
         """Whether its time came while nobody was at work; one that was seen, and waits, was not."""
         return self.next_at is not None and not self.is_waiting and now - self.next_at > MISSED_AFTER
 
-    def turn(self, now: datetime, *, is_busy: bool) -> DueAction:
+    def due_action(self, now: datetime, *, is_busy: bool) -> DueAction:
         """What becomes of its time, which has come; ``is_busy``: its last crawl has not ended."""
         if self.was_missed(now) and self.catch_up == self.CatchUp.SKIP:
             return DueAction.SKIP

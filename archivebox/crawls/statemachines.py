@@ -12,9 +12,9 @@ class CrawlMachine(WorkMachine):
 
     queued = State(initial=True)
     started = State(enter="run")
-    sealed = State(enter=["cleanup", "tell_finished"])
-    paused = State(enter="tell_paused")
-    cancelled = State(enter=["cleanup", "tell_cancelled"])
+    sealed = State(enter=["cleanup", "enqueue_finished_event"])
+    paused = State(enter="enqueue_paused_event")
+    cancelled = State(enter=["cleanup", "enqueue_cancelled_event"])
 
     start = queued.to(started)
     seal = started.to(sealed)

@@ -40,12 +40,12 @@ class PartFiles:
     def lengths(self) -> dict[str, int]:
         return {name: self[name].seek(0, os.SEEK_END) for name in self._paths}
 
-    def hold(self, lengths: Lengths) -> bool:
+    def have_lengths(self, lengths: Lengths) -> bool:
         """Whether so much was written."""
         sizes = {name: path.stat().st_size if path.exists() else 0 for name, path in self._paths.items()}
         return all(sizes.get(name, 0) >= length for name, length in lengths.items())
 
-    def back_to(self, lengths: Lengths) -> None:
+    def truncate_to(self, lengths: Lengths) -> None:
         """Forget what was written behind these; all of those that are not named."""
         for name in self._paths:
             length = lengths.get(name, 0)

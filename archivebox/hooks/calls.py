@@ -16,7 +16,7 @@ from archivebox.contract.binaries import BinaryRequest
 from archivebox.contract.discovery import BUNDLED
 from archivebox.contract.hook import Hook
 from archivebox.contract.presentation import RECORDING, ranked
-from archivebox.hooks.registry import needed_programs, path_of_program, place_set_for, plugins, setting_of_program
+from archivebox.hooks.registry import configured_path, needed_programs, path_of_program, plugins, setting_of_program
 from archivebox.lib.processes import MARK
 from archivebox.storage.shared_bodies import store_of
 
@@ -75,7 +75,7 @@ class Call:
             plugin = plugins().get(hook.plugin)
             needed = needed_programs(plugin, self.settings) if plugin is not None else ()
             for request in plugin.binaries if plugin is not None else ():
-                if place := place_set_for(request.name, self.settings):
+                if place := configured_path(request.name, self.settings):
                     env.setdefault(setting_of_program(request.name), place)
             self.by_plugin[hook.plugin] = PluginCall(env, names, programs, needed, self.object_dir / hook.plugin)
         return self.by_plugin[hook.plugin]

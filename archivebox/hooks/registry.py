@@ -76,7 +76,7 @@ def outputs_of(plugin: str) -> tuple[OutputPattern, ...]:
 
 def discover_hooks(event: str) -> tuple[Hook, ...]:
     """The hooks of an event (``Crawl``, ``Snapshot``, ``Binary``, ``CrawlEnd``, ``SnapshotEnd``) in file-name order."""
-    return _discover_hooks(event, learned_as_finite())
+    return _discover_hooks(event, known_finite_hooks())
 
 
 @lru_cache(maxsize=64)
@@ -87,12 +87,12 @@ def _discover_hooks(event: str, finite: frozenset[str]) -> tuple[Hook, ...]:
     )
 
 
-def learned_as_finite() -> frozenset[str]:
+def known_finite_hooks() -> frozenset[str]:
     """SHA-256 of the background hooks that were at work when they were told to stop."""
     return _read_digests(_version_of(DATA_FOLDER.finite_hooks))
 
 
-def learn_finite(hook: Hook) -> Hook:
+def remember_finite(hook: Hook) -> Hook:
     """Let a hook count as finite from now on, here and in every process of this collection; returns it as that."""
     try:
         with DATA_FOLDER.finite_hooks.open("a") as file:
@@ -166,7 +166,7 @@ def crawl_layers(config: Mapping[str, JSON]) -> list[Layer]:
     return [*base, *persona, own]
 
 
-def as_nobody() -> dict[str, JSON]:
+def anonymous_settings() -> dict[str, JSON]:
     """The settings of a crawl that sends nothing along by which a site knows somebody: no persona, cookies, headers."""
     tables = [CORE_SETTINGS, *(plugin.schema.settings for plugin in plugins().values())]
     specs = (spec for table in tables for spec in table.values() if spec.identity)
@@ -205,7 +205,7 @@ def needed_programs(plugin: Plugin, settings: Resolved) -> tuple[BinaryRequest, 
     return tuple(
         in_known_ways(request, known)
         for request in asked
-        if request.name not in given and not place_set_for(request.name, settings)
+        if request.name not in given and not configured_path(request.name, settings)
     )
 
 
@@ -221,7 +221,7 @@ def known_providers() -> frozenset[str]:
     return frozenset(hook.plugin for hook in discover_hooks("Binary"))
 
 
-def place_set_for(program: str, settings: Resolved) -> str:
+def configured_path(program: str, settings: Resolved) -> str:
     """What somebody set as the place of a program, as ``CHROME_BINARY`` for ``chrome``; empty where nobody did."""
     name = setting_of_program(program)
     value = settings.get_text(name) if settings.is_given(name) else ""

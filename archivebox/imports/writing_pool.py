@@ -95,7 +95,7 @@ class WritingProcess:
             if not self._may_run:
                 raise WritingEndedError
             if self._popen is None:
-                self._popen = self._stack.enter_context(processes.waited_for(self._start))
+                self._popen = self._stack.enter_context(processes.foreground_child(self._start))
             return self._popen
 
     def _start(self) -> "subprocess.Popen[bytes]":

@@ -7,7 +7,7 @@ from archivebox.base_models.visibility import Visibility
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.crawl_control.retry import retry_failed
 from archivebox.core.crawl_control.set_visibility import show
-from archivebox.core.evidence.verification import DigestCache, list_signature, problems_of, sign_kept
+from archivebox.core.evidence.verification import DigestCache, list_signature, problems_of, sign_unsigned
 from archivebox.core.intake.add_urls import add_seeds
 from archivebox.core.intake.parse_input import ParsedInput
 from archivebox.core.intake.recapture import add_versions, recapture
@@ -192,7 +192,7 @@ class SignHashes(FallibleAction):
 
     def prepare(self, keys: Sequence[UUID]) -> None:
         pages = self.among().filter(pk__in=keys).only("output_dir", "url")
-        self._found = {page.pk: problem for page in pages if (problem := sign_kept(page))}
+        self._found = {page.pk: problem for page in pages if (problem := sign_unsigned(page))}
 
     def write_rows(self, rows: SnapshotQuerySet, keys: Sequence[UUID]) -> None:
         """The signature is among the files that the hashes' result names."""
@@ -230,10 +230,14 @@ class Export(JobAction):
         if not self._writer.files.lock():
             raise DeferredError
         lengths = self.job.memory.get("lengths")
-        return self._whole.exists() or not self.job.position or (bool(lengths) and self._writer.files.hold(lengths))
+        return (
+            self._whole.exists()
+            or not self.job.position
+            or (bool(lengths) and self._writer.files.have_lengths(lengths))
+        )
 
     def prepare(self, keys: Sequence[UUID]) -> None:
-        self._writer.files.back_to(self.job.memory.get("lengths", {}))
+        self._writer.files.truncate_to(self.job.memory.get("lengths", {}))
         self._found = self._writer.append(pages_of(self.among().filter(pk__in=keys), scope_of_job(self.job)))
 
     def write(self, keys: Sequence[UUID]) -> Failures:
@@ -246,7 +250,7 @@ class Export(JobAction):
             self._writer.files.remove()
             return
         if not self._whole.exists():
-            self._writer.files.back_to(self.job.memory["lengths"])
+            self._writer.files.truncate_to(self.job.memory["lengths"])
             self._writer.finish()
             self._path.replace(self._whole)
         self.job.memory["file"] = self._whole.name

@@ -7,18 +7,18 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from archivebox.accounts.permission import viewer_scope
-from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.visibility import seen_by
+from archivebox.base_models.wakeups import notify_workers
 from archivebox.core.crawl_control.edit_crawl import discard
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import Tag
 from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl
-from archivebox.jobs.begin import JobRequest, Noting, begin, in_silence
-from archivebox.jobs.carrying_out import note
+from archivebox.jobs.begin import JobRequest, Noting, begin, without_record
 from archivebox.jobs.job import Job, JobPart, packed
 from archivebox.jobs.kinds import actions
+from archivebox.jobs.runner import note
 from archivebox.lib.jsonl import JSON
 from archivebox.search.finding import newest_keys
 from archivebox.search.query import chosen
@@ -30,7 +30,7 @@ QUICK = frozenset({"tag", "untag", "retry", "recapture", "remove", "restore", "v
 OPPOSITE = {Job.Kind.TAG: Job.Kind.UNTAG, Job.Kind.UNTAG: Job.Kind.TAG}
 
 
-def do(request: JobRequest, *, noting: Noting = in_silence) -> Job:
+def do(request: JobRequest, *, noting: Noting = without_record) -> Job:
     """What :func:`begin` takes; done when this returns where that is quick, else a job that workers carry out.
 
     JobRefusedError, QueryError, SearchUnavailableError: nothing is done.

@@ -6,9 +6,9 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 
-from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.visibility import ViewerScope
+from archivebox.base_models.wakeups import notify_workers
 from archivebox.jobs.job import Job, JobPart, packed
 from archivebox.jobs.kinds import actions
 from archivebox.jobs.permission import limits, scope_of_job
@@ -27,7 +27,7 @@ Noting = Callable[[Job], object]
 """What is written of a job in the transaction by which it begins, or is done."""
 
 
-def in_silence(_job: Job) -> None:
+def without_record(_job: Job) -> None:
     """Nothing is written of it."""
 
 
@@ -74,7 +74,7 @@ def _no_such_option(name: str, kind: str, known: Sequence[str]) -> str:
     return f"There is no option {name!r} of the job {kind!r}. {did_you_mean(name, known, otherwise)}"
 
 
-def begin(request: JobRequest, *, noting: Noting = in_silence) -> Job:
+def begin(request: JobRequest, *, noting: Noting = without_record) -> Job:
     """Have workers do it; ``noting`` is called in the transaction of its beginning.
 
     JobRefusedError where it cannot be done, or there is nothing to do it to; QueryError.
@@ -99,7 +99,7 @@ def begin(request: JobRequest, *, noting: Noting = in_silence) -> Job:
     return job
 
 
-def next_to_freeze(job: Job) -> list[UUID]:
+def next_selected(job: Job) -> list[UUID]:
     """More of what a job's query means, the newest first; fewer than FREEZE: these are the last. Outside of
     transactions, since a search engine may be asked.
     """
@@ -109,7 +109,7 @@ def next_to_freeze(job: Job) -> list[UUID]:
     return list(rows.order_by("-pk").values_list("pk", flat=True)[:FREEZE])
 
 
-def freeze(job: Job, keys: Sequence[UUID]) -> None:
+def add_parts(job: Job, keys: Sequence[UUID]) -> None:
     """Decide on these Snapshots; ``total`` says that they were the last."""
     frozen = job.memory.get("frozen", 0)
     _write_parts(job, keys, frozen // actions()[job.kind].batch)

@@ -6,17 +6,17 @@ from pathlib import Path
 from django.contrib.auth.models import User
 from django.db import IntegrityError
 
-from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.visibility import Visibility
+from archivebox.base_models.wakeups import notify_workers
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.intake.add_urls import default_visibility
 from archivebox.imports.identity import identity_of
 from archivebox.imports.page import SourceReport
 from archivebox.imports.rows import stored_key
 from archivebox.imports.transfer import Transfer
-from archivebox.jobs.begin import JobRefusedError, Noting, in_silence
+from archivebox.jobs.begin import JobRefusedError, Noting, without_record
 from archivebox.jobs.job import Job, JobPart, packed
 from archivebox.jobs.page_imports import ImportCounts, ImportPages
 from archivebox.lib.batches import batches
@@ -31,7 +31,7 @@ def begin_import(
     transfer: Transfer = Transfer.COPY,
     visibility: str = "",
     pages_only: bool = False,
-    noting: Noting = in_silence,
+    noting: Noting = without_record,
 ) -> Job:
     """Have workers import what ``report`` tells of; JobRefusedError where there is nothing, or it cannot be.
 

@@ -9,8 +9,8 @@ from uuid import UUID
 from archivebox.core.outputs.replay_quality import Count, Score, record_score
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.jobs.action import DeferredError, Failures, FallibleAction
+from archivebox.jobs.idle_check import IdleCheck
 from archivebox.jobs.job import Job
-from archivebox.jobs.turns import IdleCheck
 
 if TYPE_CHECKING:
     from archivebox.replay.likeness import Comparing, Likeness
@@ -77,14 +77,14 @@ class MeasureCaptures(MeasureChosen):
 
     def __init__(self, job: Job) -> None:
         super().__init__(job)
-        self._turn = IdleCheck()
+        self._idle_check = IdleCheck()
 
     def _begin(self) -> "Comparing":
-        comparing: Comparing = _likeness().Comparing(is_idle_work=True, is_preempted=self._turn.is_over)
+        comparing: Comparing = _likeness().Comparing(is_idle_work=True, is_preempted=self._idle_check.must_stop)
         return comparing
 
     def prepare(self, keys: Sequence[UUID]) -> None:
-        if not self._turn.has_come():
+        if not self._idle_check.may_start():
             raise DeferredError
         super().prepare(keys)
 

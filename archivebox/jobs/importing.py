@@ -7,14 +7,14 @@ from archivebox.base_models.transactions import write_transaction
 from archivebox.core.intake.parse_input import find_versions, parse
 from archivebox.core.intake.request import MAX_URLS_OF_IMPORT, CrawlRequest, Requester, RequestRefusedError
 from archivebox.crawls import control
-from archivebox.jobs.begin import Noting, in_silence
+from archivebox.jobs.begin import Noting, without_record
 from archivebox.jobs.imported import Imported
 from archivebox.jobs.job import Job, JobPart, packed
 from archivebox.jobs.kinds import actions
 from archivebox.lib.batches import batches
 
 
-def accept_list(request: CrawlRequest, requester: Requester, name: str, noting: Noting = in_silence) -> Job:
+def accept_list(request: CrawlRequest, requester: Requester, name: str, noting: Noting = without_record) -> Job:
     """Read lists, and keep what is in them; nothing is added. RequestRefusedError where there is nothing."""
     requester = replace(requester, max_urls=MAX_URLS_OF_IMPORT)
     found = parse(request, requester)
@@ -37,11 +37,11 @@ def is_waiting(job: Job) -> bool:
     return job.kind == Job.Kind.IMPORT and job.status == Job.StatusChoices.PAUSED and "offset" not in job.memory
 
 
-def start(job: Job, request: CrawlRequest, noting: Noting = in_silence) -> bool:
+def start(job: Job, request: CrawlRequest, noting: Noting = without_record) -> bool:
     """Have workers add what is chosen, as one crawl; False where nothing is, or it was begun already."""
     count = Imported(job.pk).choose(request)
     with write_transaction():
-        Job.objects.filter(pk=job.pk).hold()
+        Job.objects.filter(pk=job.pk).lock()
         job.refresh_from_db()
         if not count or not is_waiting(job):
             return False

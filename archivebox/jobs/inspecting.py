@@ -6,9 +6,9 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 
-from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.wakeups import notify_workers
 from archivebox.crawls import control
 from archivebox.export.collection import KIND as WHOLE_EXPORT
 from archivebox.hooks import base_layers, resolve_settings
@@ -17,7 +17,7 @@ from archivebox.imports.page import NotReadableError
 from archivebox.imports.server_path import checked_path
 from archivebox.imports.transfer import Transfer
 from archivebox.imports.uploaded_file import ImportUpload, uploaded_keys
-from archivebox.jobs.begin import JobRefusedError, Noting, in_silence
+from archivebox.jobs.begin import JobRefusedError, Noting, without_record
 from archivebox.jobs.begin_import import begin_import
 from archivebox.jobs.job import Job
 from archivebox.jobs.source_inspection import report_of, source_path
@@ -36,7 +36,7 @@ class ImportChoices:
     whole: bool = False
 
 
-def inspect_path(text: str, created_by: User, noting: Noting = in_silence) -> Job:
+def inspect_path(text: str, created_by: User, noting: Noting = without_record) -> Job:
     """Have workers read what lies at a path of the server; NotReadableError where it may not be named."""
     path = checked_path(text.strip())
     options, memory = {"path": str(path)}, {"name": str(path)}
@@ -48,7 +48,7 @@ def inspect_path(text: str, created_by: User, noting: Noting = in_silence) -> Jo
     return job
 
 
-def expect_upload(name: str, length: int, created_by: User, noting: Noting = in_silence) -> Job:
+def expect_upload(name: str, length: int, created_by: User, noting: Noting = without_record) -> Job:
     """A job that waits for a file of so many bytes; NotReadableError where it is too large, or there are too many."""
     _check_length(length)
     mine = Job.objects.filter(created_by=created_by, pk__in=uploaded_keys()).count()
@@ -114,7 +114,7 @@ def import_of(job: Job) -> UUID | None:
     return UUID(job.memory["import"]) if "import" in job.memory else None
 
 
-def start(job: Job, by: User, choices: ImportChoices, noting: Noting = in_silence) -> Job:
+def start(job: Job, by: User, choices: ImportChoices, noting: Noting = without_record) -> Job:
     """Have workers import what was found, once; JobRefusedError where that cannot be."""
     report, upload = report_of(job), upload_of(job)
     if report is None or job.status != Job.StatusChoices.SEALED:
@@ -133,7 +133,7 @@ def start(job: Job, by: User, choices: ImportChoices, noting: Noting = in_silenc
 
 def _link(inspection: Job, noting: Noting, importing: Job) -> None:
     """In the transaction by which the import begins: it is begun once, and its end removes an uploaded file."""
-    Job.objects.filter(pk=inspection.pk).hold()
+    Job.objects.filter(pk=inspection.pk).lock()
     inspection.refresh_from_db()
     if import_of(inspection) is not None:
         raise JobRefusedError("Its import was begun already.")
@@ -148,7 +148,7 @@ def discard(job: Job) -> bool:
     """Forget a source that is not imported, with its uploaded file; False where that was begun, or it is being read."""
     upload = upload_of(job)
     with write_transaction():
-        Job.objects.filter(pk=job.pk).hold()
+        Job.objects.filter(pk=job.pk).lock()
         job.refresh_from_db()
         if import_of(job) is not None or job.owner is not None:
             return False

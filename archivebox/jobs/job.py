@@ -17,7 +17,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.reasons import sentence
 from archivebox.imports.uploaded_file import remove_upload
 from archivebox.lib.jsonl import JSON
-from archivebox.webhooks.outbox import tell
+from archivebox.webhooks.outbox import enqueue_event
 from archivebox.webhooks.webhook import Event
 
 KEY_BYTES = 16
@@ -89,15 +89,17 @@ class Job(StoppableItem):
     def __str__(self) -> str:
         return self.get_kind_display()
 
-    def put_aside(self, reason: str) -> None:
+    def end_with_reason(self, reason: str) -> None:
         self.transition("seal", problem=sentence(reason), attempts=0, ended_at=timezone.now())
 
-    def tell_finished(self) -> None:
+    def enqueue_finished_event(self) -> None:
         """Tell webhooks, in the transaction of its seal, of what somebody asked for."""
         if self.kind == self.Kind.MEASURE:
             return
         numbers: dict[str, JSON] = {"total": self.total, "done": self.done, "failed": self.failed}
-        tell(Event.JOB_FINISHED, self.pk, {"id": str(self.pk), "kind": self.kind, **numbers, "problem": self.problem})
+        enqueue_event(
+            Event.JOB_FINISHED, self.pk, {"id": str(self.pk), "kind": self.kind, **numbers, "problem": self.problem}
+        )
 
     def clear_away(self) -> None:
         """Delete what it has written, but for the file that it was to write: nobody would fetch half of one."""

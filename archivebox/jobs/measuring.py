@@ -32,7 +32,7 @@ def measure_when_idle() -> None:
         return
     if former is not None and former.problem == sentence(Reason.WORKER_LOST):
         _record_unmeasurable(former)
-    keys = list(Snapshot.objects.to_measure().order_by("-id").values_list("pk", flat=True)[:AT_A_TIME])
+    keys = list(Snapshot.objects.unmeasured().order_by("-id").values_list("pk", flat=True)[:AT_A_TIME])
     if not keys:
         return
     request = JobRequest(Job.Kind.MEASURE, created_by=system_user(), snapshots=keys)
@@ -63,4 +63,4 @@ def _record_unmeasurable(former: Job) -> None:
 
 @PreparedQuery
 def _first_to_measure() -> Rows:
-    return Snapshot.objects.to_measure().order_by("-id").values_list("pk")[:1]
+    return Snapshot.objects.unmeasured().order_by("-id").values_list("pk")[:1]

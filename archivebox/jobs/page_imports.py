@@ -16,11 +16,11 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.imports.batch import Item, PageBatch
 from archivebox.imports.batch_writer import BatchWriter
 from archivebox.imports.belongings import CollectionReader
+from archivebox.imports.import_belongings import import_belongings
 from archivebox.imports.left_out import LeftOutList
 from archivebox.imports.page import ImportedPage, InterruptibleReader, NotReadableError, Reader
 from archivebox.imports.readers import open_reader
 from archivebox.imports.rows import PageImport
-from archivebox.imports.take_over import take_over
 from archivebox.imports.transfer import Transfer
 from archivebox.imports.write import PagePlanner
 from archivebox.imports.writing_pool import WritingPool
@@ -202,7 +202,7 @@ class ImportPages(JobAction):
         """Accounts, schedules and settings, where the source is a whole collection."""
         if not isinstance(self._reader, CollectionReader):
             return
-        left_out, memory = take_over(self._reader.belongings(), self.job.created_by), self.job.memory
+        left_out, memory = import_belongings(self._reader.belongings(), self.job.created_by), self.job.memory
         LeftOutList(self.job.pk).append(memory["length"], left_out)
         memory["counts"] |= {"left_out": memory["counts"]["left_out"] + len(left_out)}
 

@@ -15,7 +15,7 @@ class JobMachine(WorkMachine):
 
     queued = State(initial=True)
     started = State()
-    sealed = State(final=True, enter=["tell_finished", "clear_away"])
+    sealed = State(final=True, enter=["enqueue_finished_event", "clear_away"])
     paused = State()
     cancelled = State(final=True, enter="clear_away")
 

@@ -38,7 +38,7 @@ def run_limited(module: str, sent: bytes, files: Sequence[int] = ()) -> bytes:
             start_new_session=True,  # Ctrl-C is for who asks; this one ends with its stdin
         )
 
-    with processes.waited_for(start) as process:
+    with processes.foreground_child(start) as process:
         try:
             answer, _ = process.communicate(sent, WAIT)
         except subprocess.TimeoutExpired:

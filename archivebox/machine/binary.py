@@ -63,7 +63,7 @@ class Binary(WorkItem):
         del since
         return cls.objects.free().filter(machine_id=machine)
 
-    def put_aside(self, reason: str) -> None:
+    def end_with_reason(self, reason: str) -> None:
         """As if no provider had it."""
         if self.status in self.SETTLED:
             self.transition("requeue", owner=self.owner)

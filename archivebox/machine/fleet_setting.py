@@ -4,8 +4,8 @@ from collections.abc import Collection, Mapping
 
 from django.db import models
 
-from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.wakeups import notify_workers
 from archivebox.config.database import database_url
 from archivebox.config.fleet_copy import write_fleet_copy
 from archivebox.config.settings import DATA_FOLDER

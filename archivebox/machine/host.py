@@ -10,8 +10,8 @@ from uuid import UUID, uuid5
 from django.db import models, transaction
 from django.utils import timezone
 
-from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.rows import Row
+from archivebox.base_models.wakeups import notify_workers
 from archivebox.config.resolve import SettingsResolver
 from archivebox.contract.records import RefusedRecordError, register
 from archivebox.lib.interfaces import find_interface

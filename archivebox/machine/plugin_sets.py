@@ -10,8 +10,8 @@ from uuid import UUID
 
 from django.db.models import Count, Min, Q
 
-from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.wakeups import notify_workers
 from archivebox.base_models.work import lease_clock
 from archivebox.machine.host import ALIVE, Machine, MachineQuerySet
 from archivebox.machine.machine_id import is_fleet

@@ -8,10 +8,10 @@ from django.db import connection, models, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.literal import Literal
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.transitions import TabledQuerySet
+from archivebox.base_models.wakeups import notify_workers
 from archivebox.base_models.work import Request
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason, register
@@ -203,7 +203,7 @@ class Process(OwnProcess):
         return cls.objects.filter(pk__in=gone).close()
 
     @classmethod
-    def lose_programs(cls, **work: object) -> int:
+    def close_reported_programs(cls, **work: object) -> int:
         """Close the programs that hooks of this work reported and whose end they did not: their trees have ended."""
         rows = cls.objects.running().of_type(cls.TypeChoices.BINARY).filter(**work)
         return rows.transition("lose", **exited_columns(UNSEEN))

@@ -172,7 +172,7 @@ class StartedProcess(ProcessRow):
         deadline = None if timeout is None else time.monotonic() + timeout
         identity = self.identity
         if identity is not None and self.poll() is None:
-            processes.wait_gone(identity, timeout)
+            processes.wait_until_gone(identity, timeout)
         return self._wait_for_row(time.monotonic() + REAPER_TIME if deadline is None else deadline)
 
     def _wait_for_row(self, deadline: float) -> int:
@@ -217,7 +217,7 @@ class StartedProcess(ProcessRow):
             return False
         identity.signal(signal_num)
         try:
-            processes.wait_gone(identity, timeout if signal_num in ENDING_SIGNALS else 0)
+            processes.wait_until_gone(identity, timeout if signal_num in ENDING_SIGNALS else 0)
         except TimeoutError:
             return False
         self.poll()

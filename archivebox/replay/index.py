@@ -131,7 +131,7 @@ class RecordingIndex:
         """All the parts (206) of what one of them was found for."""
         return self._pieces[found.response.url]
 
-    def leads_in_circles(self, one: Recorded) -> bool:
+    def is_redirect_loop(self, one: Recorded) -> bool:
         """Whether its redirects never come to an end."""
         following: Recorded | None = one
         for _ in range(REDIRECTS_MAX):

@@ -17,7 +17,7 @@ class Make(Protocol):
     def __call__(self, *, apart: bool = False) -> Reply: ...
 
 
-async def in_turn(make: Make) -> Reply:
+async def run_in_turn(make: Make) -> Reply:
     """What ``make`` returns: at once where it is ready, or takes little; else when it is its turn."""
     try:
         return await asyncio.to_thread(make)

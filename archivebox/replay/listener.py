@@ -18,7 +18,7 @@ from archivebox.replay.capability import Capability, Purpose
 from archivebox.replay.copies import has_links, is_xml_file, linked_copy, xml_copy
 from archivebox.replay.files import NotThereError, split_path
 from archivebox.replay.folders import PageFiles
-from archivebox.replay.large import Make, in_turn
+from archivebox.replay.large import Make, run_in_turn
 from archivebox.replay.origins import is_shared_font_or_mask, snapshot_of_host
 from archivebox.replay.pages import listing_page
 from archivebox.replay.recorded import RecordedRequest, reply_to
@@ -54,15 +54,16 @@ class RequestScope(Protocol):
 
 
 class Listener:
-    """The application: ``look_up`` says which files a capability opens now, and may block (EndedError: none any more).
+    """The application.
 
+    ``folder_opened_by`` says which files a capability opens now; EndedError: none any more. It may block.
     ``is_known_host`` says whether a name in a request is one of ours; ``views`` answers on the hosts of script views.
     """
 
     def __init__(
-        self, look_up: LookUp, is_known_host: Callable[[str], bool], views: ViewListener, app_url: str = ""
+        self, folder_opened_by: LookUp, is_known_host: Callable[[str], bool], views: ViewListener, app_url: str = ""
     ) -> None:
-        self._look_up = look_up
+        self._look_up = folder_opened_by
         self._views = views
         self._is_known_host = is_known_host
         self._app_url = app_url
@@ -129,7 +130,7 @@ class Listener:
         await self._send(answer, partial(reply_to, folder, asked))
 
     async def _send(self, answer: ReplayResponse, make: Make) -> None:
-        reply = await in_turn(make)
+        reply = await run_in_turn(make)
         try:
             await answer.reply(reply)
         finally:

@@ -36,7 +36,7 @@ def error_page(title: str, sentence: str) -> bytes:
     return _page(title, f"<p>{escape(sentence)}</p>")
 
 
-def circle_page(url: str) -> bytes:
+def redirect_loop_page(url: str) -> bytes:
     sentence = "When it was kept, its server sent the browser in a circle of redirects: there never was a page."
     return _page("This address leads back to itself", f"<p>{escape(url)}</p><p>{sentence}</p>")
 

@@ -13,7 +13,7 @@ from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.answer_type import CSS, inherited_charset, media_type_of
 from archivebox.replay.files import parse_range
 from archivebox.replay.index import Recorded, RecordingIndex, indices
-from archivebox.replay.pages import HTML, circle_page, missing_page
+from archivebox.replay.pages import HTML, missing_page, redirect_loop_page
 from archivebox.replay.records import opened
 from archivebox.replay.rewriting.document import Document, DocumentKind, Made
 from archivebox.replay.rewritten import DocumentSource, is_large, open_rewritten
@@ -73,8 +73,8 @@ def reply_to(folder: Path, asked: RecordedRequest, *, apart: bool = False) -> Re
     found = asked.found or index.find_frame(asked.url, asked.frame)
     if found is None:
         return _page(404, missing_page(asked.url, asked.place, index.failures.get(asked.url, "")))
-    if index.leads_in_circles(found):
-        return _page(508, circle_page(asked.url))
+    if index.is_redirect_loop(found):
+        return _page(508, redirect_loop_page(asked.url))
     if found.response.redirected_to:
         return Reply(302, HTML, 0, _nothing, {"location": asked.place.address(found.response.redirected_to)})
     with ExitStack() as stack:

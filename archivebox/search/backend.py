@@ -83,7 +83,7 @@ class SearchBackend:
             pipe = subprocess.PIPE
             return subprocess.Popen(self._command("index"), env=self._env, stdin=pipe, stdout=pipe, stderr=pipe)
 
-        with processes.waited_for(start) as process:
+        with processes.foreground_child(start) as process:
             yield Indexing(self.plugin, process)
 
     def _command(self, verb: str) -> list[str]:

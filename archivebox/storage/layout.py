@@ -58,12 +58,12 @@ class DataFolder:
         return self.root / "run"
 
     @property
-    def doorbell(self) -> Path:
+    def wakeup_file(self) -> Path:
         """Touched by whoever commits work that can be done; sleeping workers watch it."""
         return self.run / "doorbell"
 
     @property
-    def viewers_bell(self) -> Path:
+    def viewers_wakeup_file(self) -> Path:
         """Touched by workers after each commit; the web server watches it while somebody watches a page."""
         return self.run / "viewers-bell"
 
@@ -205,7 +205,7 @@ class DataFolder:
         return self.run / "tabs"
 
     @property
-    def ports_out(self) -> Path:
+    def crawl_ports(self) -> Path:
         """The port by which each crawl goes out, as long as it may have processes."""
         return self.run / "egress"
 
@@ -218,8 +218,8 @@ class DataFolder:
         """A file for each page whose folder is a copy of an object of STORAGE_URL; made with the first one."""
         return self.run / "page-copies"
 
-    def way_out(self, crawl_id: object) -> Path:
-        return self.ports_out / str(crawl_id)
+    def crawl_port(self, crawl_id: object) -> Path:
+        return self.crawl_ports / str(crawl_id)
 
     def worker_lock(self, process_id: object) -> Path:
         return self.workers / str(process_id)

@@ -61,5 +61,5 @@ class Delivery(WorkItem):
         del machine
         return cls.objects.free().filter(retry_at__gt=since)
 
-    def put_aside(self, reason: str) -> None:
+    def end_with_reason(self, reason: str) -> None:
         self.transition("fail", problem=sentence(reason), attempts=0)

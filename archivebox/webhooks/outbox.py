@@ -8,9 +8,9 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.table import table_of
+from archivebox.base_models.wakeups import notify_workers
 from archivebox.lib.jsonl import JSON
 from archivebox.webhooks.delivery import Delivery
 from archivebox.webhooks.webhook import TEST, Event, Webhook, subscriptions
@@ -44,7 +44,7 @@ def reload_subscriptions() -> None:
     _known.until = 0.0
 
 
-def tell(event: Event, object_id: UUID, data: Mapping[str, JSON]) -> None:
+def enqueue_event(event: Event, object_id: UUID, data: Mapping[str, JSON]) -> None:
     """Tell every webhook that wants this event. Call it in the transaction of what has happened."""
     if not is_wanted(event):
         return
@@ -55,7 +55,7 @@ def tell(event: Event, object_id: UUID, data: Mapping[str, JSON]) -> None:
     notify_workers()
 
 
-def tell_test(webhook: Webhook) -> Delivery:
+def enqueue_test_event(webhook: Webhook) -> Delivery:
     """A message with which somebody sees whether messages come."""
     body = _message(TEST, {"webhook": str(webhook.pk), "label": webhook.label})
     sent: Delivery = Delivery.objects.create(

@@ -7,9 +7,9 @@ from http import HTTPStatus
 from django.db.models import F
 from django.utils import timezone
 
-from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.rows import first_id
 from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.wakeups import notify_workers
 from archivebox.webhooks.delivery import AGAIN_AFTER, Delivery
 from archivebox.webhooks.outbox import reload_subscriptions
 from archivebox.webhooks.webhook import Webhook
@@ -52,7 +52,7 @@ def settle(known: Delivery, tried: Tried) -> None:
     now = timezone.now()
     with write_transaction():
         held = Delivery.objects.filter(known.guard())
-        held.hold()
+        held.lock()
         delivery = held.select_related("webhook").first()
         if delivery is None:
             return
@@ -100,7 +100,7 @@ def _has_failed(delivery: Delivery, tried: Tried, columns: dict[str, object], no
 def _move(webhook: Webhook, moment: datetime | None, **which: object) -> None:
     """Give the messages that wait for a webhook, and that nobody is sending, another time; None: they are held."""
     waiting = Delivery.objects.filter(webhook=webhook, status=Delivery.StatusChoices.QUEUED, owner=None, **which)
-    waiting.hold()
+    waiting.lock()
     waiting.update(retry_at=moment, modified_at=timezone.now())
 
 
@@ -125,7 +125,7 @@ def send_again(delivery: Delivery) -> bool:
     """Send a message again, with the same key, or now instead of later. False while it is being sent."""
     with write_transaction():
         rows = Delivery.objects.filter(pk=delivery.pk, owner=None)
-        rows.hold()
+        rows.lock()
         current = rows.first()
         if current is None:
             return False

@@ -27,10 +27,10 @@ def test_the_start_and_the_end_of_a_process_are_written_in_one_place() -> None:
     assert writers == {PROCESS_ROW}
 
 
-RECORDS = {"audit.record", "write_down"}
-OF_OTHERS = {"configure_user", "_noting", "write_down"}
+RECORDS = {"audit.record", "record_audit"}
+OF_OTHERS = {"configure_user", "_noting", "record_audit"}
 """Functions that are called within the transaction of somebody else."""
-WITHOUT_A_CHANGE = {"came_in", "left", "guessed", "guessed_factor", "admit"}
+WITHOUT_A_CHANGE = {"log_login", "log_logout", "log_failed_login", "log_failed_factor", "admit"}
 """Functions that put on record that somebody came, left, or was not let in."""
 
 

@@ -28,8 +28,8 @@ import os, sys
 from archivebox.config.collection import choose_data_dir
 choose_data_dir(None)
 os.environ["DJANGO_SETTINGS_MODULE"] = "archivebox.config.settings"
-from archivebox.lib.garbage import without_collections
-with without_collections():
+from archivebox.lib.garbage import paused_gc
+with paused_gc():
     import django
     django.setup()
     from archivebox.workers.supervise.supervisord_util import serve

@@ -5,14 +5,14 @@ from django.db import IntegrityError
 
 from archivebox.accounts import audit, people
 from archivebox.accounts.identity import Identity
-from archivebox.accounts.openid.configured import Claims, Configured, claim
 from archivebox.accounts.openid.exchange import OpenIDError
+from archivebox.accounts.openid.provider_settings import Claims, OpenIDSettings, claim
 from archivebox.accounts.people import PeopleError
 from archivebox.accounts.roles import Role, role_of
 from archivebox.base_models.transactions import write_transaction
 
 
-def admit(provider: Configured, claims: Claims) -> User:
+def admit(provider: OpenIDSettings, claims: Claims) -> User:
     """The account of whom the provider names; OpenIDError says why nobody comes in, which is put on record."""
     user = Identity.owner(provider.issuer, str(claims["sub"]))
     try:
@@ -23,7 +23,7 @@ def admit(provider: Configured, claims: Claims) -> User:
         raise OpenIDError(str(problem)) from None
 
 
-def connect(provider: Configured, claims: Claims, user: User) -> None:
+def connect(provider: OpenIDSettings, claims: Claims, user: User) -> None:
     """Have an account here opened by the provider's from now on. OpenIDError where that opens another one."""
     subject = str(claims["sub"])
     try:
@@ -35,12 +35,12 @@ def connect(provider: Configured, claims: Claims, user: User) -> None:
             raise OpenIDError(f"This {provider.name} account is already connected to another account here.") from None
 
 
-def is_connected(provider: Configured, user: User) -> bool:
+def is_connected(provider: OpenIDSettings, user: User) -> bool:
     """Whether the provider opens this account."""
     return Identity.objects.filter(user=user, issuer=provider.issuer).exists()
 
 
-def disconnect(provider: Configured, user: User) -> None:
+def disconnect(provider: OpenIDSettings, user: User) -> None:
     """Have the provider open this account no more. OpenIDError where nothing else would."""
     if not user.has_usable_password():
         raise OpenIDError("Set a password first; it would be your only way to log in.")
@@ -49,7 +49,7 @@ def disconnect(provider: Configured, user: User) -> None:
         audit.record(user, "user.disconnected", user, provider=provider.name)
 
 
-def _admit(provider: Configured, claims: Claims, user: User | None) -> User:
+def _admit(provider: OpenIDSettings, claims: Claims, user: User | None) -> User:
     if user is not None and not user.is_active:
         raise OpenIDError("Your account here is disabled. Ask an administrator of this archive.")
     role = provider.role_of(claims)
@@ -60,7 +60,7 @@ def _admit(provider: Configured, claims: Claims, user: User | None) -> User:
     return user
 
 
-def _newcomer(provider: Configured, claims: Claims, role: Role) -> User:
+def _newcomer(provider: OpenIDSettings, claims: Claims, role: Role) -> User:
     name = _name(provider, claims)
     if User.objects.filter(username__iexact=name).exists():
         raise OpenIDError(
@@ -82,7 +82,7 @@ def _with_role(user: User, role: Role) -> User:
     return user
 
 
-def _name(provider: Configured, claims: Claims) -> str:
+def _name(provider: OpenIDSettings, claims: Claims) -> str:
     """What the new account is called; an address that the provider has not seen confirmed could be anybody's."""
     name = claim(claims, provider.username_claim)
     if not isinstance(name, str) or not name:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from archivebox.accounts.openid.configured import Configured
+from archivebox.accounts.openid.provider_settings import OpenIDSettings
 
 if TYPE_CHECKING:
     from archivebox.accounts.openid.provider import Provider
@@ -26,8 +26,8 @@ class Secrets:
     verifier: str
 
 
-def to_ask(configured: Configured, redirect_uri: str) -> "Provider":
+def provider_for(settings: OpenIDSettings, redirect_uri: str) -> "Provider":
     """The provider that is set, asked in the name of one visitor whom it sends back to ``redirect_uri``."""
     from archivebox.accounts.openid.provider import Provider  # 0.3 s and 18 MB, for servers that have one
 
-    return Provider(configured, redirect_uri)
+    return Provider(settings, redirect_uri)

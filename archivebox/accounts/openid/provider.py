@@ -21,8 +21,8 @@ from joserfc.errors import BadSignatureError, ClaimError, ExpiredTokenError, Inv
 from joserfc.jwk import KeySet
 from requests import RequestException
 
-from archivebox.accounts.openid.configured import Claims, Configured, claim
 from archivebox.accounts.openid.exchange import OpenIDError, Secrets
+from archivebox.accounts.openid.provider_settings import Claims, OpenIDSettings, claim
 
 log = logging.getLogger(__name__)
 
@@ -58,8 +58,8 @@ _keys: dict[str, KeySet] = {}
 class Provider:
     """The provider that is set, asked in the name of one visitor whom it sends back to ``redirect_uri``."""
 
-    def __init__(self, configured: Configured, redirect_uri: str) -> None:
-        self._configured = configured
+    def __init__(self, settings: OpenIDSettings, redirect_uri: str) -> None:
+        self._settings = settings
         self._redirect_uri = redirect_uri
 
     def address(self, secrets: Secrets) -> str:
@@ -78,7 +78,7 @@ class Provider:
         """Who came back with ``code``. ``says``: who answered, where the answer tells (RFC 9207). OpenIDError."""
         with self._sentences():
             metadata = self._metadata()
-            if says != self._configured.issuer and (says or metadata.names_itself):
+            if says != self._settings.issuer and (says or metadata.names_itself):
                 raise ValueError(f"another provider answered: {says!r}")
             session = self._session(metadata)
             token = session.fetch_token(
@@ -98,11 +98,11 @@ class Provider:
                 address = self._metadata().end_session
         except OpenIDError:
             return ""
-        asked = {"client_id": self._configured.client_id, "post_logout_redirect_uri": back_to}
+        asked = {"client_id": self._settings.client_id, "post_logout_redirect_uri": back_to}
         return f"{address}{'&' if '?' in address else '?'}{urlencode(asked)}" if address else ""
 
     def _session(self, metadata: Metadata | None = None) -> Any:
-        settings = self._configured
+        settings = self._settings
         takes_basic = metadata is None or metadata.takes_basic
         with_secret = "client_secret_basic" if takes_basic else "client_secret_post"
         session = OAuth2Session(
@@ -118,7 +118,7 @@ class Provider:
         return session
 
     def _metadata(self) -> Metadata:
-        issuer = self._configured.issuer
+        issuer = self._settings.issuer
         known_at, known = _metadata.get(issuer, (0.0, None))
         if known is None or known_at + KNOWN_FOR < time.monotonic():
             known = _read(issuer, self._get(get_well_known_url(issuer, external=True)))
@@ -136,12 +136,12 @@ class Provider:
             decoded.claims,
             decoded.header,
             options={
-                "iss": {"essential": True, "value": self._configured.issuer},
-                "aud": {"essential": True, "value": self._configured.client_id},
+                "iss": {"essential": True, "value": self._settings.issuer},
+                "aud": {"essential": True, "value": self._settings.client_id},
             },
             params={
                 "nonce": nonce,
-                "client_id": self._configured.client_id,
+                "client_id": self._settings.client_id,
                 "access_token": token.get("access_token"),
             },
         )
@@ -155,18 +155,18 @@ class Provider:
         try:
             return jwt.decode(text, self._known_keys(), algorithms=ALGORITHMS)
         except (InvalidKeyIdError, BadSignatureError):
-            _keys.pop(self._configured.issuer, None)
+            _keys.pop(self._settings.issuer, None)
             return jwt.decode(text, self._known_keys(), algorithms=ALGORITHMS)
 
     def _known_keys(self) -> KeySet:
-        issuer = self._configured.issuer
+        issuer = self._settings.issuer
         if issuer not in _keys:
             _keys[issuer] = KeySet.import_key_set({"keys": self._get(self._metadata().keys)["keys"]})
         return _keys[issuer]
 
     def _userinfo(self, session: Any, metadata: Metadata, told: Claims) -> dict[str, Any]:
         """What the provider tells at another address alone, where the ID token lacks something that is wanted."""
-        wanted = {self._configured.username_claim, *([self._configured.role_claim] * self._configured.gives_roles)}
+        wanted = {self._settings.username_claim, *([self._settings.role_claim] * self._settings.gives_roles)}
         if not metadata.userinfo or all(claim(told, name) is not None for name in wanted):
             return {}
         more = _document(session.get(metadata.userinfo))
@@ -177,7 +177,7 @@ class Provider:
     @contextmanager
     def _sentences(self) -> Iterator[None]:
         """Say what went wrong in a sentence for the visitor; the log has the reason for who looks after the server."""
-        name = self._configured.name
+        name = self._settings.name
         try:
             yield
         except RequestException as error:
@@ -193,7 +193,7 @@ class Provider:
             raise self._refused(error, _UNTRUSTED.format(name)) from None
 
     def _refused(self, error: Exception, sentence: str, status: int = 403) -> OpenIDError:
-        log.warning("OpenID: %s %s: %s action=openid_refused", self._configured.issuer, type(error).__name__, error)
+        log.warning("OpenID: %s %s: %s action=openid_refused", self._settings.issuer, type(error).__name__, error)
         return OpenIDError(sentence, status)
 
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from archivebox.accounts.permission import Who, may_show, viewer_scope, visible_crawls, visible_snapshots
 from archivebox.accounts.roles import Action
 from archivebox.api.adding import add
-from archivebox.api.credentials import Bearer, whoever, write_down
+from archivebox.api.credentials import Bearer, caller, record_audit
 from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
 from archivebox.api.shapes.archive import CountOut, CrawlDetail, CrawlIn, CrawlOut, CrawlPatch
@@ -38,7 +38,7 @@ class CrawlFilter(Schema):
 @router.get("", response=Page[CrawlOut], auth=Bearer(Action.READ))
 def list_crawls(request: HttpRequest, wanted: Query[CrawlFilter], window: Query[Window]) -> Page[CrawlOut]:
     """Crawls, the newest first."""
-    who = whoever(request)
+    who = caller(request)
     rows = visible_crawls(who).filter(**wanted.dict(exclude_none=True))
     return page_of(rows, window, lambda found: CrawlOut.all_of(found, who))
 
@@ -46,13 +46,13 @@ def list_crawls(request: HttpRequest, wanted: Query[CrawlFilter], window: Query[
 @router.post("", response={201: CrawlDetail}, auth=Bearer(Action.ADD))
 def create_crawl(request: HttpRequest, wanted: CrawlIn) -> Status[CrawlDetail]:
     """Have URLs archived, and what they link to as deep as `depth` says."""
-    return Status(201, _shown(add(request, wanted.request()), whoever(request)))
+    return Status(201, _shown(add(request, wanted.request()), caller(request)))
 
 
 @router.get("/{uuid:crawl_id}", response=CrawlDetail, auth=Bearer(Action.READ))
 def get_crawl(request: HttpRequest, crawl_id: UUID) -> CrawlDetail:
     """One crawl, and how far it is."""
-    return detail_of(crawl_id, whoever(request))
+    return detail_of(crawl_id, caller(request))
 
 
 def detail_of(key: UUID, who: Who) -> CrawlDetail:
@@ -74,25 +74,25 @@ def _find(key: UUID, who: Who) -> Crawl:
 @router.patch("/{uuid:crawl_id}", response=CrawlDetail, auth=Bearer(Action.EDIT))
 def change_crawl(request: HttpRequest, crawl_id: UUID, wanted: CrawlPatch) -> CrawlDetail:
     """Give it another label, or change who sees it and its pages."""
-    crawl = _find(crawl_id, whoever(request))
-    if wanted.visibility is not None and not may_show(whoever(request), crawl):
+    crawl = _find(crawl_id, caller(request))
+    if wanted.visibility is not None and not may_show(caller(request), crawl):
         raise ProblemError(403, "Only its owner and administrators can change its visibility.")
     with write_transaction():
         if wanted.label is not None:
-            visible_crawls(whoever(request)).filter(pk=crawl.pk).update(label=wanted.label)
-        write_down(request, "crawl.changed", crawl, **wanted.dict(exclude_unset=True))
+            visible_crawls(caller(request)).filter(pk=crawl.pk).update(label=wanted.label)
+        record_audit(request, "crawl.changed", crawl, **wanted.dict(exclude_unset=True))
     if wanted.visibility is not None:
         show_crawl(crawl, Visibility(wanted.visibility), lambda: None)
-    return detail_of(crawl_id, whoever(request))
+    return detail_of(crawl_id, caller(request))
 
 
 @router.delete("/{uuid:crawl_id}", response=CountOut, auth=Bearer(Action.EDIT))
 def remove_crawl(request: HttpRequest, crawl_id: UUID) -> CountOut:
     """End it, and take its Snapshots out of every list; each of them can be restored."""
-    crawl = _find(crawl_id, whoever(request))
-    pages = visible_snapshots(whoever(request)).filter(crawl=crawl)
+    crawl = _find(crawl_id, caller(request))
+    pages = visible_snapshots(caller(request)).filter(crawl=crawl)
     with write_transaction():  # before it is done: pages are removed in transactions of their own
-        write_down(request, "crawl.removed", crawl, snapshots=pages.count())
+        record_audit(request, "crawl.removed", crawl, snapshots=pages.count())
     control.cancel(crawl)
     count, _ = remove(pages)
     return CountOut(count=count)
@@ -101,19 +101,19 @@ def remove_crawl(request: HttpRequest, crawl_id: UUID) -> CountOut:
 @router.post("/{uuid:crawl_id}/retry", response=CountOut, auth=Bearer(Action.EDIT))
 def retry_crawl(request: HttpRequest, crawl_id: UUID) -> CountOut:
     """Try again what its Snapshots lack; says of how many results."""
-    crawl = _find(crawl_id, whoever(request))
+    crawl = _find(crawl_id, caller(request))
     with write_transaction():
-        count = retry_missing(visible_snapshots(whoever(request)).filter(crawl=crawl))
-        write_down(request, "crawl.retry", crawl, results=count)
+        count = retry_missing(visible_snapshots(caller(request)).filter(crawl=crawl))
+        record_audit(request, "crawl.retry", crawl, results=count)
     return CountOut(count=count)
 
 
 @router.post("/{uuid:crawl_id}/{change}", response=CrawlDetail, auth=Bearer(Action.EDIT))
 def steer_crawl(request: HttpRequest, crawl_id: UUID, change: Change) -> CrawlDetail:
     """Pause, resume or cancel it."""
-    crawl = _find(crawl_id, whoever(request))
+    crawl = _find(crawl_id, caller(request))
     with write_transaction():
         if not STEERED[change](crawl):
             raise ProblemError(409, f"It is {crawl.status}: it cannot {change}.")
-        write_down(request, f"crawl.{change}", crawl)
-    return detail_of(crawl_id, whoever(request))
+        record_audit(request, f"crawl.{change}", crawl)
+    return detail_of(crawl_id, caller(request))

@@ -14,7 +14,7 @@ from ninja import Query, Router, Schema
 from archivebox.accounts import tokens
 from archivebox.accounts.permission import Who
 from archivebox.accounts.roles import Action, TokenScope
-from archivebox.api.credentials import Bearer, whoever
+from archivebox.api.credentials import Bearer, caller
 from archivebox.api.problems import ProblemError
 from archivebox.api.routes.snapshots import Question, found
 from archivebox.base_models.paging import PageCursor
@@ -91,7 +91,7 @@ def json_feed(request: HttpRequest, wanted: Query[FeedFilter]) -> dict[str, Any]
 
 
 def _newest(request: HttpRequest, query: str) -> Sequence[Snapshot]:
-    rows = page_found(found(whoever(request), query), PageCursor(), ITEMS).rows
+    rows = page_found(found(caller(request), query), PageCursor(), ITEMS).rows
     prefetch_related_objects(rows, "tags")
     return rows
 

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from archivebox.accounts.permission import visible_snapshots
 from archivebox.accounts.roles import Action
-from archivebox.api.credentials import Bearer, whoever
+from archivebox.api.credentials import Bearer, caller
 from archivebox.core.snapshot import Snapshot
 from archivebox.replay.files import NotThereError, split_path
 from archivebox.replay.folders import open_page_file
@@ -71,7 +71,7 @@ def get_file(request: HttpRequest, snapshot_id: UUID, path: str) -> FileResponse
 
 
 def _snapshot(request: HttpRequest, key: UUID) -> Snapshot:
-    found: Snapshot | None = visible_snapshots(whoever(request)).filter(pk=key).first()
+    found: Snapshot | None = visible_snapshots(caller(request)).filter(pk=key).first()
     if found is None:
         raise Http404
     return found

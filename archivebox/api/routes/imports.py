@@ -11,7 +11,7 @@ from pydantic import Field
 
 from archivebox.accounts.permission import may
 from archivebox.accounts.roles import Action
-from archivebox.api.credentials import Bearer, somebody, whoever, write_down
+from archivebox.api.credentials import Bearer, caller, caller_account, record_audit
 from archivebox.api.problems import ProblemError
 from archivebox.api.shapes.archive import RequestBody, Text
 from archivebox.api.shapes.work import JobOut
@@ -97,9 +97,9 @@ def _report(job: Job) -> ReportOut | None:
 @router.post("", response={201: ImportOut}, auth=Bearer(Action.EDIT))
 def announce_file(request: HttpRequest, wanted: FileIn) -> Status[ImportOut]:
     """Announce a file of archived pages: WARC, WACZ, HAR, MHTML, HTML. Send it in pieces then."""
-    noting = partial(write_down, request, "import.uploading", name=wanted.name[:200])
+    noting = partial(record_audit, request, "import.uploading", name=wanted.name[:200])
     try:
-        job = inspecting.expect_upload(wanted.name, wanted.size, somebody(request), noting)
+        job = inspecting.expect_upload(wanted.name, wanted.size, caller_account(request), noting)
     except NotReadableError as problem:
         raise ProblemError(422, str(problem)) from None
     return Status(201, ImportOut.of(job))
@@ -134,12 +134,12 @@ def send_piece(
 def start_import(request: HttpRequest, import_id: UUID, choices: ChoicesIn) -> Status[JobOut]:
     """Have workers import the pages. Exports of another ArchiveBox are imported by administrators alone."""
     job = _find(request, import_id)
-    if inspecting.needs_administrator(job) and not may(whoever(request), Action.ADMINISTER):
+    if inspecting.needs_administrator(job) and not may(caller(request), Action.ADMINISTER):
         raise ProblemError(403, "Only administrators import this: it says whose pages they are.", needs="administer")
-    noting = partial(write_down, request, "import.begun", name=job.memory["name"])
+    noting = partial(record_audit, request, "import.begun", name=job.memory["name"])
     try:
         chosen = ImportChoices(visibility=choices.visibility or "")
-        importing = inspecting.start(job, somebody(request), chosen, noting)
+        importing = inspecting.start(job, caller_account(request), chosen, noting)
     except JobRefusedError as problem:
         raise ProblemError(409, str(problem)) from None
     return Status(202, JobOut.all_of([importing])[0])
@@ -155,7 +155,7 @@ def discard_import(request: HttpRequest, import_id: UUID) -> HttpResponse:
 
 def _find(request: HttpRequest, key: UUID) -> Job:
     """Sources on the server are named, and imported, on the page alone: it asks who is there."""
-    rows = visible_jobs(whoever(request)).filter(kind=Job.Kind.INSPECT, memory__has_key="upload")
+    rows = visible_jobs(caller(request)).filter(kind=Job.Kind.INSPECT, memory__has_key="upload")
     found: Job | None = rows.filter(pk=key).first()
     if found is None:
         raise Http404

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from archivebox.accounts.permission import may, viewer_scope
 from archivebox.accounts.roles import Action
-from archivebox.api.credentials import Bearer, somebody, whoever, write_down
+from archivebox.api.credentials import Bearer, caller, caller_account, record_audit
 from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
 from archivebox.api.routes.snapshots import Question
@@ -45,25 +45,25 @@ class JobIn(RequestBody):
 @router.get("", response=Page[JobOut], auth=Bearer(Action.READ))
 def list_jobs(request: HttpRequest, window: Query[Window]) -> Page[JobOut]:
     """Your jobs, the newest first; those of all to an administrator."""
-    return page_of(visible_jobs(whoever(request)), window, JobOut.all_of)
+    return page_of(visible_jobs(caller(request)), window, JobOut.all_of)
 
 
 @router.post("", response={200: JobOut, 202: JobOut}, auth=Bearer(Action.EDIT))
 def begin_job(request: HttpRequest, wanted: JobIn) -> Status[JobOut]:
     """Do it: at once to a few (200), else workers do (202). Deleting files for good (`purge`) is for administrators."""
-    if wanted.kind == "purge" and not may(whoever(request), Action.ADMINISTER):
+    if wanted.kind == "purge" and not may(caller(request), Action.ADMINISTER):
         raise ProblemError(403, "Only administrators can delete files permanently.", needs="administer")
     asked = JobRequest(
         wanted.kind,
-        created_by=somebody(request),
+        created_by=caller_account(request),
         options=wanted.options,
         query=wanted.query,
         snapshots=wanted.snapshots,
-        scope=viewer_scope(whoever(request)),
+        scope=viewer_scope(caller(request)),
     )
     detail = {"query": wanted.query, "snapshots": len(wanted.snapshots)}
     try:
-        job = do(asked, noting=lambda job: write_down(request, f"job.{job.kind}", job, **detail))
+        job = do(asked, noting=lambda job: record_audit(request, f"job.{job.kind}", job, **detail))
     except JobRefusedError as error:
         raise ProblemError(422, str(error)) from None
     return Status(202 if job.status in Job.OPEN else 200, JobOut.all_of([job])[0])
@@ -82,12 +82,12 @@ def steer_job(request: HttpRequest, job_id: UUID, change: Change) -> JobOut:
     with write_transaction():
         if not STEERED[change](job):
             raise ProblemError(409, f"It is {job.status}: it cannot {change}.")
-        write_down(request, f"job.{change}", job)
+        record_audit(request, f"job.{change}", job)
     return JobOut.all_of([_find(request, job_id)])[0]
 
 
 def _find(request: HttpRequest, key: UUID) -> Job:
-    found: Job | None = visible_jobs(whoever(request)).filter(pk=key).first()
+    found: Job | None = visible_jobs(caller(request)).filter(pk=key).first()
     if found is None:
         raise Http404
     return found

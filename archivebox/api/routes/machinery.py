@@ -10,13 +10,13 @@ from ninja import Query, Router, Schema, Status
 
 from archivebox.accounts.permission import processes_among, visible_processes
 from archivebox.accounts.roles import Action
-from archivebox.api.credentials import Bearer, whoever, write_down
+from archivebox.api.credentials import Bearer, caller, record_audit
 from archivebox.api.paging import Page, Window, page_of, page_within
 from archivebox.api.problems import ProblemError
 from archivebox.api.routes.snapshots import Word
 from archivebox.api.shapes.machinery import BinaryIn, BinaryOut, DrainIn, MachineOut, ProcessOut
-from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.wakeups import notify_workers
 from archivebox.contract.binaries import BinaryRequest
 from archivebox.core.crawl_control.retry import retry_program
 from archivebox.machine.host import MachineAtWorkError
@@ -47,7 +47,7 @@ def drain_machine(request: HttpRequest, machine_id: UUID, wanted: DrainIn) -> Ma
     machine = _find_machine(machine_id)
     with write_transaction():
         machine.drain(timedelta(seconds=wanted.within))
-        write_down(request, "machine.drained", machine, within=wanted.within)
+        record_audit(request, "machine.drained", machine, within=wanted.within)
     return MachineOut.all_of([machine])[0]
 
 
@@ -57,7 +57,7 @@ def resume_machine(request: HttpRequest, machine_id: UUID) -> MachineOut:
     machine = _find_machine(machine_id)
     with write_transaction():
         machine.resume()
-        write_down(request, "machine.resumed", machine)
+        record_audit(request, "machine.resumed", machine)
     return MachineOut.all_of([machine])[0]
 
 
@@ -68,7 +68,7 @@ def remove_machine(request: HttpRequest, machine_id: UUID) -> Status[None]:
     try:
         with write_transaction():
             machine.remove()
-            write_down(request, "machine.removed", machine)
+            record_audit(request, "machine.removed", machine)
     except MachineAtWorkError as error:
         raise ProblemError(409, str(error)) from error
     return Status(204, None)
@@ -95,7 +95,7 @@ class WantedProcesses(Schema):
 @router.get("/processes", response=Page[ProcessOut], auth=Bearer(Action.INSPECT))
 def list_processes(request: HttpRequest, wanted: Query[WantedProcesses], window: Query[Window]) -> Page[ProcessOut]:
     """Processes that were started, the newest first."""
-    rows, seen = processes_among(whoever(request))
+    rows, seen = processes_among(caller(request))
     asked = wanted.dict(exclude_none=True)
     rows = rows.filter(**{name: asked.pop(name) for name in INDEXED if name in asked})
     if wanted.status == "running":
@@ -114,14 +114,14 @@ def terminate_process(request: HttpRequest, process_id: UUID) -> Status[ProcessO
     """Have its worker end the hook that it is, or is a program of, with all that it started, within seconds."""
     process = _find_process(request, process_id)
     with write_transaction():
-        if not visible_processes(whoever(request)).filter(pk=process.pk).ask_workers_to_end():
+        if not visible_processes(caller(request)).filter(pk=process.pk).ask_workers_to_end():
             raise ProblemError(409, "The process is no longer running, or is not managed by a worker.")
-        write_down(request, "process.ended", process)
+        record_audit(request, "process.ended", process)
     return Status(202, ProcessOut.all_of([_find_process(request, process_id)])[0])
 
 
 def _find_process(request: HttpRequest, key: UUID) -> Process:
-    found: Process | None = visible_processes(whoever(request)).filter(pk=key).first()
+    found: Process | None = visible_processes(caller(request)).filter(pk=key).first()
     if found is None:
         raise Http404
     return found
@@ -146,7 +146,7 @@ def want_binary(request: HttpRequest, wanted: BinaryIn) -> Status[BinaryOut]:
     """Have a program looked for, or installed, on the server's machine."""
     with write_transaction():
         row = Binary.want(BinaryRequest(wanted.name, tuple(wanted.binproviders), {}))
-        write_down(request, "binary.wanted", row, name=row.name)
+        record_audit(request, "binary.wanted", row, name=row.name)
         notify_workers()
     return Status(202, BinaryOut.all_of([row])[0])
 
@@ -167,7 +167,7 @@ def retry_binary(request: HttpRequest, binary_id: UUID) -> Status[BinaryOut]:
     with write_transaction():
         row.transition("requeue")
         retry_program(row.name)
-        write_down(request, "binary.retry", row, name=row.name)
+        record_audit(request, "binary.retry", row, name=row.name)
         notify_workers()
     return Status(202, BinaryOut.all_of([_find_binary(binary_id)])[0])
 

@@ -10,7 +10,7 @@ from pydantic import StringConstraints
 
 from archivebox.accounts.permission import visible_snapshots
 from archivebox.accounts.roles import Action
-from archivebox.api.credentials import Bearer, somebody, whoever, write_down
+from archivebox.api.credentials import Bearer, caller, caller_account, record_audit
 from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.shapes.archive import RequestBody
 from archivebox.base_models.transactions import write_transaction
@@ -43,7 +43,7 @@ class NoteOut(Schema):
 @router.get("/{uuid:snapshot_id}/notes", response=Page[NoteOut], auth=Bearer(Action.READ))
 def list_notes(request: HttpRequest, snapshot_id: UUID, window: Query[Window]) -> Page[NoteOut]:
     """What was written beside it, the latest first; for accounts alone."""
-    somebody(request)
+    caller_account(request)
     rows = Note.objects.filter(snapshot=_snapshot(request, snapshot_id)).select_related("author")
     return page_of(rows, window, NoteOut.all_of)
 
@@ -53,27 +53,27 @@ def add_note(request: HttpRequest, snapshot_id: UUID, wanted: NoteIn) -> Status[
     """Write a note."""
     with write_transaction():
         note = Note.objects.create(
-            snapshot=_snapshot(request, snapshot_id), author=somebody(request), text=wanted.text.strip()
+            snapshot=_snapshot(request, snapshot_id), author=caller_account(request), text=wanted.text.strip()
         )
-        write_down(request, "note.created", note, snapshot=str(snapshot_id))
+        record_audit(request, "note.created", note, snapshot=str(snapshot_id))
     return Status(201, NoteOut.all_of([note])[0])
 
 
 @router.delete("/{uuid:snapshot_id}/notes/{uuid:note_id}", response={204: None}, auth=Bearer(Action.EDIT))
 def remove_note(request: HttpRequest, snapshot_id: UUID, note_id: UUID) -> Status[None]:
     """Remove a note of your own."""
-    own = Note.objects.filter(snapshot=_snapshot(request, snapshot_id), author=somebody(request), pk=note_id)
+    own = Note.objects.filter(snapshot=_snapshot(request, snapshot_id), author=caller_account(request), pk=note_id)
     with write_transaction():
         note = own.first()
         if note is None:
             raise Http404
-        write_down(request, "note.removed", note, snapshot=str(snapshot_id))
+        record_audit(request, "note.removed", note, snapshot=str(snapshot_id))
         note.delete()
     return Status(204, None)
 
 
 def _snapshot(request: HttpRequest, key: UUID) -> Snapshot:
-    found: Snapshot | None = visible_snapshots(whoever(request)).filter(pk=key).first()
+    found: Snapshot | None = visible_snapshots(caller(request)).filter(pk=key).first()
     if found is None:
         raise Http404
     return found

@@ -16,8 +16,8 @@ from archivebox.accounts.audit import AuditEntry
 from archivebox.accounts.permission import may
 from archivebox.accounts.roles import Action, Role
 from archivebox.accounts.tokens import Token
-from archivebox.api.credentials import Bearer, somebody, whoever, write_down
-from archivebox.api.once import show_once
+from archivebox.api.credentials import Bearer, caller, caller_account, record_audit
+from archivebox.api.idempotency import show_once
 from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
 from archivebox.api.shapes.people import (
@@ -59,7 +59,7 @@ def list_users(request: HttpRequest, window: Query[UserWindow]) -> UserPage:
 def invite_user(request: HttpRequest, wanted: UserIn) -> Status[UserInvited]:
     """Make an account, whose owner comes in by the link and chooses a password."""
     show_once(request)
-    user = people.invite(somebody(request), wanted.username, Role(wanted.role))
+    user = people.invite(caller_account(request), wanted.username, Role(wanted.role))
     base = getattr(settings, "BASE_URL", "") or f"{request.scheme}://{request.get_host()}"
     link = f"{base}/login/link/{people.invitation(user)}/"
     return Status(201, UserInvited(**UserOut.of(user).dict(), link=link))
@@ -68,7 +68,7 @@ def invite_user(request: HttpRequest, wanted: UserIn) -> Status[UserInvited]:
 @router.get("/users/me", response=UserOut, auth=Bearer(Action.LIST))
 def get_me(request: HttpRequest) -> UserOut:
     """The account that the token is of."""
-    return UserOut.of(somebody(request))
+    return UserOut.of(caller_account(request))
 
 
 @router.get("/users/{int:user_id}", response=UserOut, auth=Bearer(Action.ADMINISTER))
@@ -81,7 +81,7 @@ def get_user(request: HttpRequest, user_id: int) -> UserOut:
 @router.patch("/users/{int:user_id}", response=UserOut, auth=Bearer(Action.ADMINISTER))
 def change_user(request: HttpRequest, user_id: int, wanted: UserPatch) -> UserOut:
     """Give it another role, or let it in no more: its sessions and tokens end at once."""
-    by, user = somebody(request), _find_user(user_id)
+    by, user = caller_account(request), _find_user(user_id)
     with write_transaction():
         if wanted.role is not None:
             people.set_role(by, user, Role(wanted.role))
@@ -113,8 +113,8 @@ def create_token(request: HttpRequest, wanted: TokenIn) -> Status[TokenMade]:
     show_once(request)
     with write_transaction():
         lifetime = timedelta(days=wanted.days)
-        token, text = tokens.issue(somebody(request), wanted.label, wanted.scopes, lifetime=lifetime)
-        write_down(request, "token.created", token, label=token.label, scopes=token.scopes)
+        token, text = tokens.issue(caller_account(request), wanted.label, wanted.scopes, lifetime=lifetime)
+        record_audit(request, "token.created", token, label=token.label, scopes=token.scopes)
     return Status(201, TokenMade(**token_fields(token), token=text))
 
 
@@ -132,13 +132,13 @@ def revoke_token(request: HttpRequest, token_id: UUID) -> Status[None]:
         raise ProblemError(409, "Already revoked.")
     with write_transaction():
         token.revoke()
-        write_down(request, "token.revoked", token, label=token.label)
+        record_audit(request, "token.revoked", token, label=token.label)
     return Status(204, None)
 
 
 def _tokens(request: HttpRequest) -> tokens.TokenQuerySet:
     rows = Token.objects.select_related("user")
-    return rows if may(whoever(request), Action.ADMINISTER) else rows.filter(user=somebody(request))
+    return rows if may(caller(request), Action.ADMINISTER) else rows.filter(user=caller_account(request))
 
 
 def _find_token(request: HttpRequest, key: UUID) -> Token:

@@ -9,7 +9,7 @@ from ninja import Query, Router, Schema
 
 from archivebox.accounts.permission import Who, results_among, visible_results
 from archivebox.accounts.roles import Action
-from archivebox.api.credentials import Bearer, whoever, write_down
+from archivebox.api.credentials import Bearer, caller, record_audit
 from archivebox.api.paging import Page, Window, page_within
 from archivebox.api.routes.snapshots import Word
 from archivebox.api.shapes.archive import ResultOut
@@ -32,7 +32,7 @@ class ResultFilter(Schema):
 @router.get("", response=Page[ResultOut], auth=Bearer(Action.READ))
 def list_results(request: HttpRequest, wanted: Query[ResultFilter], window: Query[Window]) -> Page[ResultOut]:
     """Results, the newest first."""
-    who = whoever(request)
+    who = caller(request)
     rows, seen = results_among(who)
     rows = rows.select_related("iface")
     chosen = seen & Q(**wanted.dict(exclude_none=True))
@@ -49,18 +49,18 @@ def _few(rows: ArchiveResultQuerySet, status: str | None) -> ArchiveResultQueryS
 @router.get("/{uuid:result_id}", response=ResultOut, auth=Bearer(Action.READ))
 def get_result(request: HttpRequest, result_id: UUID) -> ResultOut:
     """One result."""
-    who = whoever(request)
+    who = caller(request)
     return ResultOut.all_of([_find(who, result_id)], who)[0]
 
 
 @router.post("/{uuid:result_id}/retry", response=ResultOut, auth=Bearer(Action.EDIT))
 def retry_result(request: HttpRequest, result_id: UUID) -> ResultOut:
     """Run its hook again, now."""
-    who = whoever(request)
+    who = caller(request)
     result = _find(who, result_id)
     with write_transaction():
         retry_results(visible_results(who).filter(pk=result.pk))
-        write_down(request, "result.retry", result, plugin=result.plugin)
+        record_audit(request, "result.retry", result, plugin=result.plugin)
     return ResultOut.all_of([_find(who, result_id)], who)[0]
 
 

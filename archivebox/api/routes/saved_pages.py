@@ -12,7 +12,7 @@ from pydantic import Field
 
 from archivebox.accounts.requester import is_visitor
 from archivebox.accounts.roles import Action
-from archivebox.api.credentials import Bearer, somebody, whoever, write_down
+from archivebox.api.credentials import Bearer, caller, caller_account, record_audit
 from archivebox.api.problems import ProblemError
 from archivebox.api.shapes.archive import Text
 from archivebox.imports.page import NotReadableError
@@ -39,11 +39,14 @@ class SavedPage(Schema):
 @router.post("/singlefile", response={200: SavedPage, 201: SavedPage}, auth=Bearer(Action.ADD))
 def keep_saved_page(request: HttpRequest, file: File[UploadedFile], sent: Form[SentPage]) -> Status[SavedPage]:
     """Keep a page that SingleFile saved. 200: the same file was kept before."""
-    if is_visitor(whoever(request)):
+    if is_visitor(caller(request)):
         raise ProblemError(403, "Pages with their content are accepted from accounts that may add alone.")
     try:
         kept = keep_upload(
-            file.chunks(), sent.url.strip(), somebody(request), partial(write_down, request, "snapshot.uploaded")
+            file.chunks(),
+            sent.url.strip(),
+            caller_account(request),
+            partial(record_audit, request, "snapshot.uploaded"),
         )
     except NotReadableError as problem:
         raise ProblemError(422, f"Not kept: {problem}") from None

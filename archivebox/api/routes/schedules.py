@@ -9,7 +9,7 @@ from ninja import Query, Router, Status
 from archivebox.accounts.permission import Who, visible_schedules
 from archivebox.accounts.roles import Action
 from archivebox.api.adding import requester
-from archivebox.api.credentials import Bearer, somebody, whoever, write_down
+from archivebox.api.credentials import Bearer, caller, caller_account, record_audit
 from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
 from archivebox.api.routes.crawls import detail_of
@@ -28,7 +28,7 @@ STEERED = {"pause": schedules.pause, "resume": schedules.resume}
 @router.get("", response=Page[ScheduleOut], auth=Bearer(Action.READ))
 def list_schedules(request: HttpRequest, window: Query[Window]) -> Page[ScheduleOut]:
     """Schedules, the newest first."""
-    who = whoever(request)
+    who = caller(request)
     rows = visible_schedules(who)
     return page_of(rows, window, lambda found: ScheduleOut.all_of(found, who))
 
@@ -40,7 +40,7 @@ def create_schedule(request: HttpRequest, wanted: ScheduleIn) -> Status[Schedule
     template = asked.template(seed.url for seed in parse_strictly(asked, requester(request)))
     own = wanted.dict(include={"label", "schedule", "timezone", "overlap", "catch_up", "recapture"})
     visibility = asked.visibility or default_visibility(asked.settings)
-    schedule = CrawlSchedule(visibility=visibility, template=template, created_by=somebody(request), **own)
+    schedule = CrawlSchedule(visibility=visibility, template=template, created_by=caller_account(request), **own)
     _put(request, "schedule.created", schedule)
     return Status(201, _out(request, schedule.pk))
 
@@ -49,7 +49,7 @@ def _put(request: HttpRequest, action: str, schedule: CrawlSchedule) -> None:
     try:
         with write_transaction():
             schedules.put(schedule)
-            write_down(request, action, schedule, schedule=schedule.schedule, timezone=schedule.timezone)
+            record_audit(request, action, schedule, schedule=schedule.schedule, timezone=schedule.timezone)
     except ValueError as error:
         raise ProblemError(422, str(error)) from None
 
@@ -63,7 +63,7 @@ def get_schedule(request: HttpRequest, schedule_id: UUID) -> ScheduleOut:
 @router.patch("/{uuid:schedule_id}", response=ScheduleOut, auth=Bearer(Action.EDIT))
 def change_schedule(request: HttpRequest, schedule_id: UUID, wanted: SchedulePatch) -> ScheduleOut:
     """Give it another time, label or rule. A new time counts from now on."""
-    schedule = _find(schedule_id, whoever(request))
+    schedule = _find(schedule_id, caller(request))
     for name, value in wanted.dict(exclude_none=True).items():
         setattr(schedule, name, value)
     _put(request, "schedule.changed", schedule)
@@ -73,9 +73,9 @@ def change_schedule(request: HttpRequest, schedule_id: UUID, wanted: SchedulePat
 @router.delete("/{uuid:schedule_id}", response={204: None}, auth=Bearer(Action.EDIT))
 def remove_schedule(request: HttpRequest, schedule_id: UUID) -> Status[None]:
     """Forget it; what its crawls archived stays."""
-    schedule = _find(schedule_id, whoever(request))
+    schedule = _find(schedule_id, caller(request))
     with write_transaction():
-        write_down(request, "schedule.remove", schedule, label=str(schedule))
+        record_audit(request, "schedule.remove", schedule, label=str(schedule))
         schedules.remove(schedule)
     return Status(204, None)
 
@@ -83,35 +83,35 @@ def remove_schedule(request: HttpRequest, schedule_id: UUID) -> Status[None]:
 @router.post("/{uuid:schedule_id}/run", response={201: CrawlDetail}, auth=Bearer(Action.EDIT))
 def run_schedule(request: HttpRequest, schedule_id: UUID) -> Status[CrawlDetail]:
     """Make its next crawl now; its times stay as they are."""
-    schedule = _find(schedule_id, whoever(request))
+    schedule = _find(schedule_id, caller(request))
     try:
         with write_transaction():
             crawl = schedules.run_now(schedule)
-            write_down(request, "schedule.run", schedule, crawl=str(crawl.pk))
+            record_audit(request, "schedule.run", schedule, crawl=str(crawl.pk))
     except schedules.StillRunningError as error:
         raise ProblemError(409, str(error), crawl=str(error.crawl.pk)) from None
     except schedules.OwnerDisabledError as error:
         raise ProblemError(409, str(error)) from None
-    return Status(201, detail_of(crawl.pk, whoever(request)))
+    return Status(201, detail_of(crawl.pk, caller(request)))
 
 
 @router.post("/{uuid:schedule_id}/{change}", response=ScheduleOut, auth=Bearer(Action.EDIT))
 def steer_schedule(request: HttpRequest, schedule_id: UUID, change: Literal["pause", "resume"]) -> ScheduleOut:
     """Pause it, or go on with the next of its times."""
-    schedule = _find(schedule_id, whoever(request))
+    schedule = _find(schedule_id, caller(request))
     try:
         with write_transaction():
             if not STEERED[change](schedule):
                 state = "paused" if schedule.is_paused else "not paused"
                 raise ProblemError(409, f"It is {state}: it cannot {change}.")
-            write_down(request, f"schedule.{change}", schedule)
+            record_audit(request, f"schedule.{change}", schedule)
     except ValueError as error:
         raise ProblemError(409, str(error)) from None
     return _out(request, schedule_id)
 
 
 def _out(request: HttpRequest, key: UUID) -> ScheduleOut:
-    return ScheduleOut.all_of([_find(key, whoever(request))], whoever(request))[0]
+    return ScheduleOut.all_of([_find(key, caller(request))], caller(request))[0]
 
 
 def _find(key: UUID, who: Who) -> CrawlSchedule:

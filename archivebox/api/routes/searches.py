@@ -8,7 +8,7 @@ from ninja import Query, Router, Status
 from pydantic import StringConstraints
 
 from archivebox.accounts.roles import Action
-from archivebox.api.credentials import Bearer, somebody
+from archivebox.api.credentials import Bearer, caller_account
 from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
 from archivebox.api.routes.snapshots import Question
@@ -33,14 +33,14 @@ class SearchPatch(RequestBody):
 @router.get("", response=Page[SearchOut], auth=Bearer(Action.LIST))
 def list_searches(request: HttpRequest, window: Query[Window]) -> Page[SearchOut]:
     """Your own searches."""
-    return page_of(SavedSearch.objects.filter(owner=somebody(request)), window, SearchOut.all_of)
+    return page_of(SavedSearch.objects.filter(owner=caller_account(request)), window, SearchOut.all_of)
 
 
 @router.post("", response={201: SearchOut}, auth=Bearer(Action.OWN))
 def save(request: HttpRequest, wanted: SearchIn) -> Status[SearchOut]:
     """Keep a query under a name; what has the name already gets the query."""
     try:
-        search = save_search(somebody(request), wanted.name, wanted.query)
+        search = save_search(caller_account(request), wanted.name, wanted.query)
     except QueryError:
         raise
     except ValueError as error:
@@ -73,7 +73,7 @@ def remove_search(request: HttpRequest, search_id: UUID) -> Status[None]:
 
 
 def _find(request: HttpRequest, key: UUID) -> SavedSearch:
-    found = SavedSearch.objects.filter(owner=somebody(request), pk=key).first()
+    found = SavedSearch.objects.filter(owner=caller_account(request), pk=key).first()
     if found is None:
         raise Http404
     return found

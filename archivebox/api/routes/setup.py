@@ -7,7 +7,7 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from archivebox.accounts.roles import Action
-from archivebox.api.credentials import Bearer, write_down
+from archivebox.api.credentials import Bearer, record_audit
 from archivebox.api.problems import ProblemError
 from archivebox.api.routes.snapshots import Word
 from archivebox.api.shapes.archive import RequestBody
@@ -175,7 +175,7 @@ def change_settings(request: HttpRequest, wanted: SettingsPatch) -> SettingList:
         values |= dict.fromkeys(spec.aliases) | {spec.name: None if value is None else _checked(spec, value)}
     try:
         with write_transaction():
-            write_down(request, "settings.changed", names=[*sorted(spec.name for spec in specs.values())])
+            record_audit(request, "settings.changed", names=[*sorted(spec.name for spec in specs.values())])
             write_settings(values)
     except ValueError as error:
         raise ProblemError(422, f"{error}.") from None

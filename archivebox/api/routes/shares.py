@@ -12,8 +12,8 @@ from pydantic import Field
 
 from archivebox.accounts.permission import may, visible_snapshots
 from archivebox.accounts.roles import Action
-from archivebox.api.credentials import Bearer, somebody, whoever, write_down
-from archivebox.api.once import show_once
+from archivebox.api.credentials import Bearer, caller, caller_account, record_audit
+from archivebox.api.idempotency import show_once
 from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
 from archivebox.api.shapes.archive import RequestBody
@@ -72,9 +72,11 @@ def create_share(request: HttpRequest, wanted: ShareIn) -> Status[ShareMade]:
     show_once(request)
     try:
         with write_transaction():
-            link, token = create_share_link(somebody(request), _target(request, wanted), timedelta(days=wanted.days))
+            link, token = create_share_link(
+                caller_account(request), _target(request, wanted), timedelta(days=wanted.days)
+            )
             of = str(link.snapshot or link.search)
-            write_down(request, "share.created", link, of=of, expires=str(link.expires_at))
+            record_audit(request, "share.created", link, of=of, expires=str(link.expires_at))
     except ShareRefusedError as refused:
         raise ProblemError(422, str(refused)) from None
     base = getattr(settings, "BASE_URL", "") or f"{request.scheme}://{request.get_host()}{get_script_prefix()}"
@@ -95,7 +97,7 @@ def revoke_share(request: HttpRequest, share_id: UUID) -> Status[None]:
         raise ProblemError(409, "Already revoked.")
     with write_transaction():
         link.revoke()
-        write_down(request, "share.revoked", link, of=str(link.snapshot or link.search))
+        record_audit(request, "share.revoked", link, of=str(link.snapshot or link.search))
     return Status(204, None)
 
 
@@ -104,9 +106,9 @@ def _target(request: HttpRequest, wanted: ShareIn) -> Snapshot | SavedSearch:
         raise ProblemError(422, "Give one of snapshot_id and search_id.")
     found: Snapshot | SavedSearch | None = None
     if wanted.search_id is not None:
-        found = SavedSearch.objects.filter(owner=somebody(request), pk=wanted.search_id).first()
+        found = SavedSearch.objects.filter(owner=caller_account(request), pk=wanted.search_id).first()
     elif wanted.snapshot_id is not None:
-        found = visible_snapshots(whoever(request)).filter(pk=wanted.snapshot_id).first()
+        found = visible_snapshots(caller(request)).filter(pk=wanted.snapshot_id).first()
     if found is None:
         raise Http404
     return found
@@ -114,7 +116,7 @@ def _target(request: HttpRequest, wanted: ShareIn) -> Snapshot | SavedSearch:
 
 def _own(request: HttpRequest) -> ShareLinkQuerySet:
     rows = ShareLink.objects.select_related("owner", "snapshot", "search")
-    return rows if may(whoever(request), Action.ADMINISTER) else rows.filter(owner=somebody(request))
+    return rows if may(caller(request), Action.ADMINISTER) else rows.filter(owner=caller_account(request))
 
 
 def _find(request: HttpRequest, key: UUID) -> ShareLink:

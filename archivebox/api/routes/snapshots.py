@@ -13,7 +13,7 @@ from pydantic import Field, StringConstraints
 from archivebox.accounts.permission import Who, may, may_show, reachable_snapshots, viewer_scope, visible_snapshots
 from archivebox.accounts.roles import Action
 from archivebox.api.adding import add
-from archivebox.api.credentials import Bearer, somebody, whoever, write_down
+from archivebox.api.credentials import Bearer, caller, caller_account, record_audit
 from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
 from archivebox.api.shapes.archive import ResultOut, SnapshotIn, SnapshotOut, SnapshotPatch
@@ -54,7 +54,7 @@ class SnapshotFilter(Schema):
 @router.get("", response=Page[SnapshotOut], auth=Bearer(Action.LIST))
 def list_snapshots(request: HttpRequest, wanted: Query[SnapshotFilter], window: Query[Window]) -> Page[SnapshotOut]:
     """Snapshots, the newest first, or as `sort` says; `worst` has those alone whose replay was measured."""
-    who = whoever(request)
+    who = caller(request)
     selection = found(who, wanted.q)
     selection = replace(selection, among=_chosen(selection.among, wanted))
     selection = selection.tagged(wanted.tag) if wanted.tag else selection
@@ -88,13 +88,13 @@ def create_snapshot(request: HttpRequest, wanted: SnapshotIn) -> Status[Snapshot
     """Have one page archived."""
     seed = Seed(wanted.url, wanted.title, bookmarked_at=wanted.bookmarked_at)
     crawl = add(request, CrawlRequest(urls=[seed], tags=wanted.tags, visibility=wanted.visibility or ""))
-    return Status(201, _one(crawl.snapshot_set.all(), crawl.snapshot_set.get().pk, whoever(request)))
+    return Status(201, _one(crawl.snapshot_set.all(), crawl.snapshot_set.get().pk, caller(request)))
 
 
 @router.get("/{uuid:snapshot_id}", response=SnapshotOut, auth=Bearer(Action.LIST))
 def get_snapshot(request: HttpRequest, snapshot_id: UUID) -> SnapshotOut:
     """One Snapshot."""
-    who = whoever(request)
+    who = caller(request)
     return _one(visible_snapshots(who), snapshot_id, who)
 
 
@@ -112,7 +112,7 @@ def _find(rows: SnapshotQuerySet, key: UUID) -> Snapshot:
 @router.patch("/{uuid:snapshot_id}", response=SnapshotOut, auth=Bearer(Action.EDIT))
 def change_snapshot(request: HttpRequest, snapshot_id: UUID, wanted: SnapshotPatch) -> SnapshotOut:
     """Change its title, put other tags on it, or change who sees it."""
-    who = whoever(request)
+    who = caller(request)
     snapshot = _find(visible_snapshots(who), snapshot_id)
     if wanted.visibility is not None and not may_show(who, snapshot):
         raise ProblemError(403, "Only its owner and administrators can change its visibility.")
@@ -123,27 +123,27 @@ def change_snapshot(request: HttpRequest, snapshot_id: UUID, wanted: SnapshotPat
             visible_snapshots(who).filter(pk=snapshot.pk).update(title=wanted.title)
         if wanted.tags is not None:
             snapshot.tags.set([tag for name in wanted.tags if (tag := Tag.named(name)) is not None])
-        write_down(request, "snapshot.changed", snapshot, **wanted.dict(exclude_unset=True))
+        record_audit(request, "snapshot.changed", snapshot, **wanted.dict(exclude_unset=True))
     return _one(visible_snapshots(who), snapshot_id, who)
 
 
 @router.delete("/{uuid:snapshot_id}", response={204: None}, auth=Bearer(Action.EDIT))
 def remove_snapshot(request: HttpRequest, snapshot_id: UUID) -> Status[None]:
     """Take it out of every list and search. Its files stay until retention: `restore` brings it back."""
-    snapshot = _find(visible_snapshots(whoever(request)), snapshot_id)
+    snapshot = _find(visible_snapshots(caller(request)), snapshot_id)
     with write_transaction():  # before it is done: the search is told outside of any transaction
-        write_down(request, "snapshot.removed", snapshot, url=snapshot.url)
-    remove(visible_snapshots(whoever(request)).filter(pk=snapshot.pk))
+        record_audit(request, "snapshot.removed", snapshot, url=snapshot.url)
+    remove(visible_snapshots(caller(request)).filter(pk=snapshot.pk))
     return Status(204, None)
 
 
 @router.post("/{uuid:snapshot_id}/restore", response=SnapshotOut, auth=Bearer(Action.EDIT))
 def restore_snapshot(request: HttpRequest, snapshot_id: UUID) -> SnapshotOut:
     """Bring back what was removed."""
-    who = whoever(request)
+    who = caller(request)
     removed = reachable_snapshots(who).filter(retired_at__isnull=False)
     snapshot = _find(removed, snapshot_id)
-    noting = partial(write_down, request, "snapshot.restored", snapshot, url=snapshot.url)
+    noting = partial(record_audit, request, "snapshot.restored", snapshot, url=snapshot.url)
     bring_back(removed.filter(pk=snapshot.pk), noting)
     return _one(visible_snapshots(who), snapshot_id, who)
 
@@ -151,7 +151,7 @@ def restore_snapshot(request: HttpRequest, snapshot_id: UUID) -> SnapshotOut:
 @router.get("/{uuid:snapshot_id}/results", response=Page[ResultOut], auth=Bearer(Action.READ))
 def list_results_of_snapshot(request: HttpRequest, snapshot_id: UUID, window: Query[Window]) -> Page[ResultOut]:
     """What each hook made of it."""
-    who = whoever(request)
+    who = caller(request)
     snapshot = _find(visible_snapshots(who), snapshot_id)
     rows = snapshot.archiveresult_set.select_related("iface")
     return page_of(rows, window, lambda found: ResultOut.all_of(found, who))
@@ -160,7 +160,7 @@ def list_results_of_snapshot(request: HttpRequest, snapshot_id: UUID, window: Qu
 @router.post("/{uuid:snapshot_id}/{change}", response={200: SnapshotOut, 201: SnapshotOut}, auth=Bearer(Action.EDIT))
 def steer_snapshot(request: HttpRequest, snapshot_id: UUID, change: Change) -> Status[SnapshotOut]:
     """Pause, resume or cancel it; try again what it lacks; or capture its URL again, which makes a new Snapshot."""
-    who = whoever(request)
+    who = caller(request)
     snapshot = _find(visible_snapshots(who), snapshot_id)
     if change == "recapture":
         return Status(201, _captured_again(request, snapshot))
@@ -169,13 +169,13 @@ def steer_snapshot(request: HttpRequest, snapshot_id: UUID, change: Change) -> S
             retry_missing(visible_snapshots(who).filter(pk=snapshot.pk))
         elif not STEERED[change](snapshot):
             raise ProblemError(409, f"It is {snapshot.status}: it cannot {change}.")
-        write_down(request, f"snapshot.{change}", snapshot, url=snapshot.url)
+        record_audit(request, f"snapshot.{change}", snapshot, url=snapshot.url)
     return Status(200, _one(visible_snapshots(who), snapshot_id, who))
 
 
 def _captured_again(request: HttpRequest, snapshot: Snapshot) -> SnapshotOut:
-    alone = visible_snapshots(whoever(request)).filter(pk=snapshot.pk)
+    alone = visible_snapshots(caller(request)).filter(pk=snapshot.pk)
     with write_transaction():
-        crawl = recapture(alone, created_by=somebody(request))
-        write_down(request, "crawl.created", crawl, urls=1)
-    return _one(crawl.snapshot_set.all(), crawl.snapshot_set.get().pk, whoever(request))
+        crawl = recapture(alone, created_by=caller_account(request))
+        record_audit(request, "crawl.created", crawl, urls=1)
+    return _one(crawl.snapshot_set.all(), crawl.snapshot_set.get().pk, caller(request))

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from archivebox.accounts.permission import viewer_scope
 from archivebox.accounts.roles import Action
-from archivebox.api.credentials import Bearer, whoever, write_down
+from archivebox.api.credentials import Bearer, caller, record_audit
 from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
 from archivebox.api.routes.snapshots import Word
@@ -35,7 +35,7 @@ class TagFilter(Schema):
 @router.get("", response=Page[TagOut], auth=Bearer(Action.LIST))
 def list_tags(request: HttpRequest, wanted: Query[TagFilter], window: Query[Window]) -> Page[TagOut]:
     """Tags, the newest first."""
-    rows = tags_seen_by(viewer_scope(whoever(request)))
+    rows = tags_seen_by(viewer_scope(caller(request)))
     rows = rows.filter(name__icontains=wanted.name) if wanted.name else rows
     return page_of(rows, window, TagOut.all_of)
 
@@ -47,7 +47,7 @@ def create_tag(request: HttpRequest, wanted: TagIn) -> Status[TagOut]:
         known = set(Tag.objects.values_list("pk", flat=True).filter(name__iexact=wanted.name))
         tag = _named(wanted.name)
         if tag.pk not in known:
-            write_down(request, "tag.created", tag, name=tag.name)
+            record_audit(request, "tag.created", tag, name=tag.name)
     return Status(200 if tag.pk in known else 201, TagOut.all_of([tag])[0])
 
 
@@ -65,7 +65,7 @@ def rename_tag(request: HttpRequest, tag_id: UUID, wanted: TagIn) -> TagOut:
     try:
         with write_transaction():
             rename(tag, wanted.name)
-            write_down(request, "tag.renamed", tag, before=before, after=tag.name)
+            record_audit(request, "tag.renamed", tag, before=before, after=tag.name)
     except NameTakenError as taken:
         raise ProblemError(409, f"{taken} Merge this tag into {taken.other.pk} instead.") from None
     except ValueError as refused:
@@ -80,7 +80,7 @@ def merge_tag(request: HttpRequest, tag_id: UUID, wanted: MergeIn) -> TagOut:
     if tag == into:
         raise ProblemError(422, "A tag cannot be merged into itself.")
     with write_transaction():
-        write_down(request, "tag.merged", tag, name=tag.name, into=into.name)
+        record_audit(request, "tag.merged", tag, name=tag.name, into=into.name)
         merge([tag], into)
     return TagOut.all_of([into])[0]
 
@@ -90,7 +90,7 @@ def remove_tag(request: HttpRequest, tag_id: UUID) -> Status[None]:
     """Take it off all Snapshots, and delete it."""
     tag = _find(request, tag_id)
     with write_transaction():
-        write_down(request, "tag.removed", tag, name=tag.name)
+        record_audit(request, "tag.removed", tag, name=tag.name)
         tag.delete()
     return Status(204, None)
 
@@ -103,7 +103,7 @@ def _named(name: str) -> Tag:
 
 
 def _find(request: HttpRequest, key: UUID) -> Tag:
-    found = tags_seen_by(viewer_scope(whoever(request)), most=None).filter(pk=key).first()
+    found = tags_seen_by(viewer_scope(caller(request)), most=None).filter(pk=key).first()
     if found is None:
         raise Http404
     return found

@@ -8,8 +8,8 @@ from ninja import Query, Router, Status
 
 from archivebox.accounts.permission import may
 from archivebox.accounts.roles import Action
-from archivebox.api.credentials import Bearer, somebody, whoever, write_down
-from archivebox.api.once import show_once
+from archivebox.api.credentials import Bearer, caller, caller_account, record_audit
+from archivebox.api.idempotency import show_once
 from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
 from archivebox.api.shapes.webhooks import (
@@ -24,7 +24,7 @@ from archivebox.base_models.transactions import write_transaction
 from archivebox.search.query import parse
 from archivebox.webhooks import registering, settling
 from archivebox.webhooks.delivery import Delivery
-from archivebox.webhooks.outbox import tell_test
+from archivebox.webhooks.outbox import enqueue_test_event
 from archivebox.webhooks.webhook import Webhook
 from archivebox.workers.egress.policies import reach_of
 
@@ -41,7 +41,7 @@ def list_webhooks(request: HttpRequest, window: Query[Window]) -> Page[WebhookOu
 def create_webhook(request: HttpRequest, wanted: WebhookIn) -> Status[WebhookMade]:
     """Have an address told of events. The secret that messages are signed with is in this answer, and never again."""
     show_once(request)
-    webhook = Webhook(created_by=somebody(request), **wanted.dict())
+    webhook = Webhook(created_by=caller_account(request), **wanted.dict())
     _put(request, "webhook.created", webhook)
     return Status(201, _made(webhook))
 
@@ -52,7 +52,7 @@ def _put(request: HttpRequest, action: str, webhook: Webhook) -> None:
     try:
         with write_transaction():
             registering.put(webhook, reach_of(webhook.created_by))
-            write_down(request, action, webhook, url=webhook.url, events=webhook.events)
+            record_audit(request, action, webhook, url=webhook.url, events=webhook.events)
     except registering.WebhookRefusedError as error:
         raise ProblemError(422, str(error)) from None
 
@@ -75,7 +75,7 @@ def change_webhook(request: HttpRequest, webhook_id: UUID, wanted: WebhookPatch)
             _put(request, "webhook.changed", webhook)
         if is_enabled is not None:
             (settling.enable if is_enabled else settling.disable)(webhook)
-            write_down(request, f"webhook.{'enabled' if is_enabled else 'disabled'}", webhook)
+            record_audit(request, f"webhook.{'enabled' if is_enabled else 'disabled'}", webhook)
     return WebhookOut.all_of([_find(request, webhook_id)])[0]
 
 
@@ -84,7 +84,7 @@ def remove_webhook(request: HttpRequest, webhook_id: UUID) -> Status[None]:
     """Send it nothing more, and forget what was sent."""
     webhook = _find(request, webhook_id)
     with write_transaction():
-        write_down(request, "webhook.removed", webhook, url=webhook.url)
+        record_audit(request, "webhook.removed", webhook, url=webhook.url)
         registering.remove(webhook)
     return Status(204, None)
 
@@ -96,7 +96,7 @@ def renew_webhook_secret(request: HttpRequest, webhook_id: UUID) -> WebhookMade:
     webhook = _find(request, webhook_id)
     with write_transaction():
         registering.renew_secret(webhook)
-        write_down(request, "webhook.secret", webhook)
+        record_audit(request, "webhook.secret", webhook)
     return _made(webhook)
 
 
@@ -106,8 +106,8 @@ def test_webhook(request: HttpRequest, webhook_id: UUID) -> Status[DeliveryOut]:
     webhook = _find(request, webhook_id)
     _ask_that_it_is_on(webhook)
     with write_transaction():
-        sent = tell_test(webhook)
-        write_down(request, "webhook.test", webhook)
+        sent = enqueue_test_event(webhook)
+        record_audit(request, "webhook.test", webhook)
     return Status(202, DeliveryOut.all_of([sent])[0])
 
 
@@ -130,7 +130,7 @@ def resend_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -
     with write_transaction():
         if not settling.send_again(delivery):
             raise ProblemError(409, "It is being sent right now.")
-        write_down(request, "webhook.resent", webhook, delivery=str(delivery.pk))
+        record_audit(request, "webhook.resent", webhook, delivery=str(delivery.pk))
     return Status(202, DeliveryOut.all_of([Delivery.objects.get(pk=delivery.pk)])[0])
 
 
@@ -145,7 +145,7 @@ def _made(webhook: Webhook) -> WebhookMade:
 
 def _webhooks(request: HttpRequest) -> QuerySet[Webhook]:
     rows = Webhook.objects.select_related("created_by__account")
-    return rows if may(whoever(request), Action.ADMINISTER) else rows.filter(created_by=somebody(request))
+    return rows if may(caller(request), Action.ADMINISTER) else rows.filter(created_by=caller_account(request))
 
 
 def _find(request: HttpRequest, key: UUID) -> Webhook:

@@ -6,8 +6,8 @@ from functools import partial
 
 from django.utils import timezone
 
-from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.wakeups import notify_workers
 from archivebox.cli import personas, settings
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.session import Session
@@ -79,7 +79,7 @@ def remove_of_machine(names: Collection[str], machine: Machine | None = None) ->
 
 def _remove_of_row(row: Crawl | Snapshot, names: Collection[str]) -> list[str]:
     with write_transaction():
-        type(row).objects.filter(pk=row.pk).hold()
+        type(row).objects.filter(pk=row.pk).lock()
         row.refresh_from_db(fields=["config"])
         found = [name for name in names if name in row.config]
         config = {name: value for name, value in row.config.items() if name not in found}

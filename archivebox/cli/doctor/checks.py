@@ -27,7 +27,7 @@ from archivebox.contract.binaries import BinaryRequest, merge
 from archivebox.contract.lint import lint
 from archivebox.contract.reasons import Reason
 from archivebox.core.models import Snapshot, StoredObject
-from archivebox.hooks import learned_as_finite, lib_dir, needed_programs, plugins
+from archivebox.hooks import known_finite_hooks, lib_dir, needed_programs, plugins
 from archivebox.hooks.plugin_digests import plugin_digests
 from archivebox.lib.object_store import ObjectStoreError
 from archivebox.machine.machine_id import is_fleet
@@ -208,7 +208,7 @@ def _settings(settings: Resolved) -> Iterator[Check]:
 
 
 def _plugins() -> Iterator[Check]:
-    messages = lint(plugins(), CORE_SETTINGS, learned_as_finite())
+    messages = lint(plugins(), CORE_SETTINGS, known_finite_hooks())
     for message in messages:
         where = "/".join(filter(None, (message.plugin, message.hook)))
         action = "Correct it; `archivebox plugin lint` looks again."

@@ -4,8 +4,8 @@ import shutil
 from itertools import chain
 from uuid import UUID
 
-from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.wakeups import notify_workers
 from archivebox.cli import administrator
 from archivebox.cli.binary.body import COLUMNS
 from archivebox.cli.errors import BadInputError

@@ -12,7 +12,7 @@ from archivebox.contract import reasons
 from archivebox.contract.discovery import Plugin, read_plugin
 from archivebox.contract.hook import Hook
 from archivebox.contract.lint import has_errors, lint
-from archivebox.hooks import learned_as_finite, plugins
+from archivebox.hooks import known_finite_hooks, plugins
 
 LISTED = (
     Column("plugin", "name"),
@@ -116,7 +116,7 @@ def lint_(session: Session, *, names: tuple[str, ...]) -> int:
         for name, plugin in _named(names):
             known[name] = plugin
             chosen.add(name)
-    messages = [message for message in lint(known, CORE_SETTINGS, learned_as_finite()) if message.plugin in chosen]
+    messages = [message for message in lint(known, CORE_SETTINGS, known_finite_hooks()) if message.plugin in chosen]
     records = (
         {"type": "LintMessage", "plugin": m.plugin, "hook": m.hook, "level": m.level, "text": m.text} for m in messages
     )

@@ -20,7 +20,7 @@ from archivebox.hooks import Proxy, crawl_layers, discover_hooks, plugins, resol
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.binary import binary_paths
 from archivebox.machine.models import Machine, Process
-from archivebox.workers.egress.trial import way_out
+from archivebox.workers.egress.trial import temporary_proxy
 
 POLL_EVERY = 0.05
 """Seconds between two checks whether a background hook is ready."""
@@ -38,7 +38,7 @@ def run(session: Session, *, name: str, url: str, hook: str | None, output: str 
     changes = {spec.name: value for spec, value in map(settings.parse_pair, config)}
     folder = Path(output).resolve() if output else Path(tempfile.mkdtemp(prefix=f"archivebox-{name}-"))
     trial = Trial(session, answer.url.href, folder, changes)
-    with way_out(trial.url, trial.crawl_dir, trial.settings, trial.has_started) as trial.proxy:
+    with temporary_proxy(trial.url, trial.crawl_dir, trial.settings, trial.has_started) as trial.proxy:
         try:
             for needed in needed_before(plugin, hooks):
                 if trial.settings.is_enabled(needed.plugin):

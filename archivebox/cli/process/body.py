@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from archivebox.base_models.doorbell import ring_doorbell
+from archivebox.base_models.wakeups import wake_local_workers
 from archivebox.base_models.work import Request
 from archivebox.cli.columns import PROCESS
 from archivebox.cli.errors import BadInputError
@@ -164,8 +164,8 @@ def _ask_its_worker(row: Process) -> bool:
         return False
     Process.objects.filter(pk=row.pk).update(request=Request.KILL)
     watcher = FileWatcher(POLL_EVERY)
-    watcher.add(DATA_FOLDER.doorbell, ATTRIB)
-    ring_doorbell()
+    watcher.add(DATA_FOLDER.wakeup_file, ATTRIB)
+    wake_local_workers()
     deadline = time.monotonic() + KILL_WITHIN
     ended = Process.objects.exited().filter(pk=row.pk)
     while not (gone := ended.exists()) and time.monotonic() < deadline:

@@ -9,7 +9,7 @@ from archivebox.cli.select import find_snapshot
 from archivebox.cli.session import Session
 from archivebox.cli.values import find_all
 from archivebox.contract.verdicts import judge
-from archivebox.core.evidence.verification import NO_HASHES, list_signature, sign_kept, verdict_on
+from archivebox.core.evidence.verification import NO_HASHES, list_signature, sign_unsigned, verdict_on
 from archivebox.core.models import Snapshot
 from archivebox.crawls import control
 from archivebox.hooks import outputs_of
@@ -67,7 +67,7 @@ def verify(session: Session, *, id: str) -> int:  # noqa: A002 - the argument's 
 def sign(session: Session, *, ids: tuple[str, ...]) -> int:
     code = 0
     for snapshot in find_all(Snapshot, ids):
-        if problem := sign_kept(snapshot):
+        if problem := sign_unsigned(snapshot):
             session.out.warn(f"{snapshot.pk}: {problem}")
             code = 1
         else:

@@ -15,7 +15,7 @@ from archivebox.cli.values import find, find_all
 from archivebox.search.query import QueryError, parse
 from archivebox.webhooks import registering, settling
 from archivebox.webhooks.delivery import Delivery
-from archivebox.webhooks.outbox import tell_test
+from archivebox.webhooks.outbox import enqueue_test_event
 from archivebox.webhooks.registering import WebhookRefusedError
 from archivebox.webhooks.webhook import Webhook
 from archivebox.workers.egress.policies import reach_of
@@ -106,7 +106,7 @@ def test(session: Session, *, ids: tuple[str, ...]) -> int:
 def _send_test(webhook: Webhook) -> None:
     if not webhook.is_enabled:
         raise BadInputError(_is_off(webhook))
-    tell_test(webhook)
+    enqueue_test_event(webhook)
 
 
 def _is_off(webhook: Webhook) -> str:

@@ -9,8 +9,8 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.wakeups import notify_workers
 from archivebox.base_models.work import HELD, Request
 from archivebox.config.resolve import SettingError
 from archivebox.contract.reasons import Reason
@@ -73,7 +73,7 @@ def change(
     called in the transaction of the change.
     """
     with write_transaction():
-        Crawl.objects.filter(pk=crawl.pk).hold()
+        Crawl.objects.filter(pk=crawl.pk).lock()
         crawl.refresh_from_db(fields=["config", "max_depth", "status"])
         config = {**crawl.config, **settings}
         crawl.config = {name: value for name, value in config.items() if value is not None}
@@ -154,7 +154,7 @@ def _cancel_refused(pages: "QuerySet[Snapshot, Any]", rules: Rules) -> set[UUID]
 def cancel_pages(keys: list[UUID], reason: str) -> int:
     """Cancel those of these pages that nobody has leased and that are not sealed. Returns how many."""
     rows = Snapshot.objects.filter(pk__in=keys, owner__isnull=True).in_sources_of("cancel")
-    rows.hold()
+    rows.lock()
     ArchiveResult.objects.filter(snapshot__in=rows).cancel()
     return rows.transition("cancel", reason=reason)
 
@@ -162,7 +162,7 @@ def cancel_pages(keys: list[UUID], reason: str) -> int:
 def cancel_retries(keys: list[UUID]) -> int:
     """Nothing of these sealed pages is tried again, unless somebody has leased them meanwhile. Returns how many."""
     rows = Snapshot.objects.filter(pk__in=keys, owner__isnull=True)
-    rows.hold()
+    rows.lock()
     ArchiveResult.objects.filter(snapshot__in=rows).cancel()
     return rows.update(retry_at=None, modified_at=timezone.now())
 

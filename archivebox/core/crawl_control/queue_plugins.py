@@ -34,7 +34,7 @@ def queue_plugins(pages: Sequence[UUID], names: Sequence[str]) -> QueuedHooks:
     for keys in batches(pages, BATCH):
         with write_transaction():
             rows, wanted = Snapshot.objects.filter(pk__in=keys), set[UUID]()
-            rows.hold()
+            rows.lock()
             for page in rows.select_related("crawl").order_by("pk"):
                 if page.owner is not None or "cancelled" in (page.status, page.crawl.status):
                     queued.refused.append(page.pk)

@@ -12,8 +12,8 @@ from django.db import models
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, Value, When
 from django.utils import timezone
 
-from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.wakeups import notify_workers
 from archivebox.contract.failures import FINAL, NOT_THE_PAGE
 from archivebox.contract.reasons import Reason
 from archivebox.core.archiveresult import ArchiveResult
@@ -109,7 +109,7 @@ def retry_program(name: str) -> int:
 
 def _run_again(keys: list[UUID], page_ids: set[UUID]) -> int:
     now, pages = timezone.now(), Snapshot.objects.filter(pk__in=page_ids)
-    pages.hold()
+    pages.lock()
     # What is queued or running needs no retry, and is its Snapshot's worker's to write.
     rows = ArchiveResult.objects.filter(pk__in=keys).exclude(status__in=ArchiveResultMachine.OPEN)
     count: int = rows.filter(snapshot__owner__isnull=False).update(retry_at=now, attempts=0)

@@ -23,7 +23,7 @@ def show(snapshots: "models.QuerySet[Snapshot, Any]", visibility: Visibility) ->
     while keys:
         with write_transaction():
             rows = Snapshot.objects.filter(pk__in=keys)
-            rows.hold()
+            rows.lock()
             count += rows.update(visibility=visibility, modified_at=timezone.now())
         keys = list(others.filter(pk__gt=keys[-1])[:BATCH])
     return count

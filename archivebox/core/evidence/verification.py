@@ -140,7 +140,7 @@ def problems_of(snapshots: Iterable[Snapshot], digests: DigestCache | None = Non
     }
 
 
-def sign_kept(snapshot: Snapshot) -> str:
+def sign_unsigned(snapshot: Snapshot) -> str:
     """Sign a page that was kept without a signature, if it is as it was hashed; else why it is not signed."""
     folder, verdict = local_folder(snapshot), verdict_on(snapshot)
     if verdict is None:

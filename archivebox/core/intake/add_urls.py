@@ -16,10 +16,10 @@ from django.contrib.auth.models import User
 from django.db import connection, models
 from django.utils import timezone
 
-from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.table import table_of
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.visibility import Visibility
+from archivebox.base_models.wakeups import notify_workers
 from archivebox.config.listening import listened_ports
 from archivebox.config.resolve import Layer, Resolved, SettingError
 from archivebox.contract.reasons import Reason

@@ -8,10 +8,10 @@ from django.contrib.auth.models import User
 from django.db import models
 from django.utils import timezone
 
-from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.table import table_of
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.visibility import narrowest
+from archivebox.base_models.wakeups import notify_workers
 from archivebox.core.intake.add_urls import planned
 from archivebox.core.intake.parse_input import ParsedInput
 from archivebox.core.intake.persona_access import without_foreign_persona

@@ -8,9 +8,9 @@ from django.contrib.auth.models import User
 from django.db import connection, models
 from django.utils import timezone
 
-from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.wakeups import notify_workers
 from archivebox.config.resolve import SettingError
 from archivebox.core.intake.parse_input import ParsedInput
 from archivebox.core.intake.request import CrawlRequest, Requester, Seed
@@ -18,7 +18,7 @@ from archivebox.core.intake.submit import accept
 from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.schedule import CrawlSchedule, DueAction, Template
 from archivebox.lib.jsonl import JSON
-from archivebox.webhooks.outbox import tell
+from archivebox.webhooks.outbox import enqueue_event
 from archivebox.webhooks.webhook import Event
 
 log = logging.getLogger(__name__)
@@ -141,7 +141,7 @@ def _have_turn(schedule: CrawlSchedule, now: datetime) -> None:
     if not schedule.created_by.is_active:
         _skip(schedule, CrawlSchedule.Why.DISABLED, next_at=None)
         return
-    turn = schedule.turn(now, is_busy=unended(schedule) is not None)
+    turn = schedule.due_action(now, is_busy=unended(schedule) is not None)
     if turn is DueAction.WAIT:
         _write(schedule, is_waiting=True)
         return
@@ -179,7 +179,7 @@ def _crawl(schedule: CrawlSchedule) -> Crawl:
     parsed = ParsedInput.of_seeds(Seed(url) for url in made["urls"])
     crawl = accept(request, Requester(schedule.created_by), parsed, schedule=schedule).made
     data: dict[str, JSON] = {"id": str(schedule.pk), "label": str(schedule), "crawl": str(crawl.pk)}
-    tell(Event.SCHEDULE_STARTED, schedule.pk, data)
+    enqueue_event(Event.SCHEDULE_STARTED, schedule.pk, data)
     return crawl
 
 
@@ -198,7 +198,7 @@ def _locked(rows: "models.QuerySet[CrawlSchedule]") -> "models.QuerySet[CrawlSch
 
 @PreparedQuery
 def _due(now: datetime) -> Rows:
-    """Those that wait for their last crawl are not, until it has ended: its end rings."""
+    """Those that wait for their last crawl are not, until it has ended: its end wakes the workers."""
     running = Crawl.objects.filter(schedule=models.OuterRef("pk"), status__in=UNENDED)
     due = CrawlSchedule.objects.filter(next_at__lte=now)
     return (

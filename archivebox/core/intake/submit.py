@@ -24,7 +24,7 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.core.versions.url_versions import retire_older
 from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.schedule import CrawlSchedule
-from archivebox.hooks import as_nobody
+from archivebox.hooks import anonymous_settings
 from archivebox.lib.batches import batches
 from archivebox.lib.networks import subscriber_of
 from archivebox.machine.fleet_throttle import FleetThrottle
@@ -98,7 +98,7 @@ def accept(
 def _create(request: CrawlRequest, requester: Requester, seeds: list[Seed], **columns: Any) -> Crawl:
     """The pages of who has no account are visited as nobody."""
     if requester.is_visitor and requester.user is None:
-        request = replace(request, config={**request.config, **as_nobody()})
+        request = replace(request, config={**request.config, **anonymous_settings()})
     return create_crawl(seeds, request, created_by=requester.user or system_user(), **columns)
 
 

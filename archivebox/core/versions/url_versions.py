@@ -56,7 +56,7 @@ def _in_order(snapshots: "models.QuerySet[Snapshot, Any]", still: Q, **columns: 
     count = 0
     with write_transaction():
         for keys in batches(sorted(snapshots.filter(still).values_list("pk", flat=True)), BATCH):
-            Snapshot.objects.filter(pk__in=keys).hold()
+            Snapshot.objects.filter(pk__in=keys).lock()
             count += Snapshot.objects.filter(still, pk__in=keys).update(**columns, modified_at=timezone.now())
     return count
 

@@ -19,12 +19,12 @@ from archivebox.lib.networks import IPAddress, NetworkRules, is_private, is_publ
 Resolver = Callable[[str], Awaitable[Sequence[IPAddress]]]
 
 
-async def nothing_named(_place: Endpoint) -> bool:
+async def no_private_places(_place: Endpoint) -> bool:
     """No private place was named for the crawl."""
     return False
 
 
-async def nobody_listens(_address: IPAddress, _port: int) -> bool:
+async def no_listeners(_address: IPAddress, _port: int) -> bool:
     """No process of the crawl listens anywhere."""
     return False
 
@@ -34,12 +34,12 @@ class DialRules:
     """Where connections of a crawl may lead."""
 
     reach: NetworkRules = NetworkRules()  # noqa: RUF009 - frozen itself
-    is_named: Callable[[Endpoint], Awaitable[bool]] = nothing_named
+    is_named: Callable[[Endpoint], Awaitable[bool]] = no_private_places
     """Whether the operator gave this private host and port to the crawl; asked for those alone."""
     upstream: "Upstream | None" = None
     ours: AbstractSet[int] = frozenset()
     """Ports on which this proxy itself listens: one that asked itself would never end."""
-    is_crawls_own: Callable[[IPAddress, int], Awaitable[bool]] = nobody_listens
+    is_crawls_own: Callable[[IPAddress, int], Awaitable[bool]] = no_listeners
     """Whether processes of the crawl alone listen at this address of this machine; asked for its hooks alone."""
 
 
@@ -136,7 +136,7 @@ class Dialer:
             async with asyncio.timeout(CONNECT_TIME):
                 if self.upstream is None:
                     return await self._connect_checked(place)
-                stream = await self.to_upstream(self.upstream, place)
+                stream = await self.connect_to_upstream(self.upstream, place)
                 await _ask_upstream(stream, self.upstream, place)
                 return stream
         except TimeoutError:
@@ -144,7 +144,7 @@ class Dialer:
                 NotConnectedReason.TIMEOUT, f"{place} did not answer within {CONNECT_TIME:.0f} seconds."
             ) from None
 
-    async def to_own_process(self, place: Endpoint) -> DialedConnection | None:
+    async def connect_to_own_process(self, place: Endpoint) -> DialedConnection | None:
         """A connection to a process of the crawl that listens on loopback; None where it is none of its own."""
         if place.port in self._rules.ours or not _is_loopback(place.host):
             return None
@@ -153,7 +153,7 @@ class Dialer:
                 return await _reach(place, [address])
         return None
 
-    async def to_upstream(self, upstream: Upstream, place: Endpoint) -> DialedConnection:
+    async def connect_to_upstream(self, upstream: Upstream, place: Endpoint) -> DialedConnection:
         """A connection to the person's own proxy, for a place that may be reached as far as it says so itself."""
         if not self._rules.reach.admits_host(*place) and not await self._rules.is_named(place):
             raise _private(place)

@@ -49,13 +49,13 @@ class Flow:
         self._link, self._far, self._totals, self._on_received = link, far, totals, on_received
         self._now = asyncio.get_running_loop().time
 
-    async def both_ways(self) -> None:
+    async def relay_both_ways(self) -> None:
         """Until both sides have ended, or one has broken."""
         near, far = self._connect(body_size=None)
         await self._start(near, far)
         await asyncio.wait((near.ended, far.ended))
 
-    async def one_answer(self, head: bytes, body_size: int) -> None:
+    async def relay_one_response(self, head: bytes, body_size: int) -> None:
         """A request, so many bytes after it, and all that is answered; what else the client says goes nowhere."""
         near, far = self._connect(body_size=body_size)
         self._sent(len(head))

@@ -65,7 +65,7 @@ async def post(dialer: Dialer, message: Message, seconds: float) -> PostResponse
 async def _exchange(connection: DialedConnection, message: Message) -> PostResponse:
     reader, writer = connection.reader, connection.writer
     if message.url.scheme == "https":
-        await writer.start_tls(trusting_the_system(), server_hostname=message.place.host)
+        await writer.start_tls(system_ssl_context(), server_hostname=message.place.host)
     writer.write(message.written())
     await writer.drain()
     while (status := _status_of(head := await reader.readuntil(b"\r\n\r\n"))) in _INFORMATIONAL:
@@ -86,6 +86,6 @@ def _retry_after_of(head: bytes) -> int:
 
 
 @cache
-def trusting_the_system() -> ssl.SSLContext:
+def system_ssl_context() -> ssl.SSLContext:
     """Who is believed is read once: it costs 20 ms."""
     return ssl.create_default_context()

@@ -11,7 +11,14 @@ from typing import Self
 from archivebox.lib.egress.connection_log import ConnectionLog, Totals
 from archivebox.lib.egress.dialing import DialedConnection, Dialer, Upstream
 from archivebox.lib.egress.flow import Flow, ProxiedConnection
-from archivebox.lib.egress.proxy_requests import HEAD_MAX, Endpoint, ProxyRequest, connected, not_connected, read_asked
+from archivebox.lib.egress.proxy_requests import (
+    HEAD_MAX,
+    Endpoint,
+    ProxyRequest,
+    connected,
+    not_connected,
+    read_proxy_request,
+)
 from archivebox.lib.egress.refusals import NotConnected, NotConnectedReason
 
 HEAD_TIME = 30.0
@@ -109,7 +116,7 @@ class ProxyListener:
     async def _serve(self, link: ProxiedConnection) -> None:
         try:
             async with asyncio.timeout(HEAD_TIME):
-                asked = await read_asked(link.reader, link.writer)
+                asked = await read_proxy_request(link.reader, link.writer)
         except NotConnected as problem:
             link.writer.write(not_connected(problem, socks=False))
             return
@@ -146,7 +153,7 @@ class ProxyListener:
         upstream = policy.dialer.upstream
         onward = upstream if asked.request is not None and upstream is not None and upstream.is_http else None
         if onward is not None:
-            link.far = far = await policy.dialer.to_upstream(onward, asked.place)
+            link.far = far = await policy.dialer.connect_to_upstream(onward, asked.place)
         else:
             link.far = far = await policy.dialer.tunnel(asked.place)
         self._on_connected(asked.user, asked.place, far.local_address)
@@ -156,7 +163,7 @@ class ProxyListener:
         """What a hook has asked for of its own crawl: it comes from nowhere else, so that nothing is counted."""
         if not policy.is_hook(asked):
             return None
-        return await policy.dialer.to_own_process(asked.place)
+        return await policy.dialer.connect_to_own_process(asked.place)
 
     async def _pass_on(
         self,
@@ -173,10 +180,10 @@ class ProxyListener:
         try:
             if asked.request is None:
                 link.writer.write(connected(asked))
-                await flow.both_ways()
+                await flow.relay_both_ways()
             else:
                 head = asked.request.head(absolute=onward is not None, more=onward.fields if onward else ())
-                await flow.one_answer(head, asked.request.body_size)
+                await flow.relay_one_response(head, asked.request.body_size)
         finally:
             far.writer.close()
             policy.record.closed(number, asked.place, link.sent, link.received)

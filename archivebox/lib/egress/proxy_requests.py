@@ -66,7 +66,7 @@ class ForwardedRequest:
         return b"\r\n".join((line, *self.fields, *more, b"Connection: close", b"", b""))
 
 
-async def read_asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> ProxyRequest:
+async def read_proxy_request(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> ProxyRequest:
     """What the client asks; NotConnected if it cannot be understood, IncompleteReadError if it went away."""
     first = await reader.readexactly(1)
     if first[0] == _VERSION:

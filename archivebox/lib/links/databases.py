@@ -230,7 +230,7 @@ class _Folders:
         return " ".join(str(self._rows[key][1] or "").split())
 
     def tags(self, key: int) -> tuple[str, ...]:
-        """From the outermost one that a person has made; more of them than `DEEPEST` are a ring."""
+        """From the outermost one that a person has made; more of them than `DEEPEST` are a cycle."""
         names: list[str] = []
         while key in self._rows and len(names) < DEEPEST and self._rows[key][2] not in _ROOTS:
             names.insert(0, self.name(key))

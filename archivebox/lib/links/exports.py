@@ -112,7 +112,7 @@ class _Paths:
         self._folders = {str(one.get("id")): one for one in folders}
 
     def of(self, key: JSON) -> tuple[str, ...]:
-        """The names from the outermost one; more of them than `DEEPEST` are a ring."""
+        """The names from the outermost one; more of them than `DEEPEST` are a cycle."""
         names: list[str] = []
         while (folder := self._folders.get(str(key))) is not None and len(names) < DEEPEST:
             names.insert(0, str(folder.get("name") or ""))

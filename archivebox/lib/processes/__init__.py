@@ -4,7 +4,7 @@ Linux has pidfds, a subreaper and ``/proc``; elsewhere, or with ``ARCHIVEBOX_POR
 """
 
 from archivebox.lib.processes.adoption import AdoptedChild, adopt
-from archivebox.lib.processes.children import Child, unreaped, waited_for
+from archivebox.lib.processes.children import Child, foreground_child, unreaped
 from archivebox.lib.processes.ending import EXEC_SECONDS, Strays
 from archivebox.lib.processes.exits import UNSEEN, ExitJournal, ExitStatus
 from archivebox.lib.processes.forkserver import ForkedChild, ForkServer, ForkServerGone
@@ -19,7 +19,7 @@ from archivebox.lib.processes.spawnlog import SpawnEntry, SpawnLog
 from archivebox.lib.processes.subreaper import become_subreaper, orphans, reap_orphans
 from archivebox.lib.processes.title import set_title
 from archivebox.lib.processes.tree import Tree
-from archivebox.lib.processes.waiting import wait, wait_gone
+from archivebox.lib.processes.waiting import wait, wait_until_gone
 from archivebox.lib.processes.watcher import ExitWatcher
 
 __all__ = [
@@ -44,6 +44,7 @@ __all__ = [
     "Tree",
     "adopt",
     "become_subreaper",
+    "foreground_child",
     "fork",
     "mark_environment",
     "mark_of",
@@ -57,6 +58,5 @@ __all__ = [
     "spawn",
     "unreaped",
     "wait",
-    "wait_gone",
-    "waited_for",
+    "wait_until_gone",
 ]

@@ -60,27 +60,27 @@ def unreaped() -> dict[ProcessIdentity, Child]:
     return dict(_unreaped)
 
 
-_waited_for: set[int] = set()
+_foreground: set[int] = set()
 _starting = Lock()
 
 
 @contextmanager
-def waited_for(start: "Callable[[], subprocess.Popen[bytes]]") -> "Iterator[subprocess.Popen[bytes]]":
+def foreground_child(start: "Callable[[], subprocess.Popen[bytes]]") -> "Iterator[subprocess.Popen[bytes]]":
     """A child that is waited for within this block: nobody else takes it for an orphan, or reaps it."""
     with _starting:
         popen = start()
-        _waited_for.add(popen.pid)
+        _foreground.add(popen.pid)
     try:
         with popen:
             yield popen
     finally:
-        _waited_for.discard(popen.pid)
+        _foreground.discard(popen.pid)
 
 
 def known_pids() -> set[int]:
     """Pids of the children that this process has started or adopted. Read them after those of all children."""
     with _starting:
-        return {identity.pid for identity in unreaped()} | _waited_for
+        return {identity.pid for identity in unreaped()} | _foreground
 
 
 def block_on(fds: list[int], seconds: float | None) -> None:

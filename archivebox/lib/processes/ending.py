@@ -15,9 +15,9 @@ from archivebox.lib.processes.platform import PORTABLE
 from archivebox.lib.processes.process_info import ProcessInfo
 
 if PORTABLE:
-    from archivebox.lib.processes.portable import inspect, kinship
+    from archivebox.lib.processes.portable import child_lookup, inspect
 else:
-    from archivebox.lib.processes.procfs import inspect, kinship
+    from archivebox.lib.processes.procfs import child_lookup, inspect
 
 log = logging.getLogger(__name__)
 
@@ -192,7 +192,7 @@ class Strays(ProcessGroup):
     def members(self) -> set[ProcessIdentity]:
         found: dict[int, tuple[ProcessIdentity, ProcessInfo]] = {}
         self._dead, self._missed = set(), False
-        self._walk((identity.pid for identity in self._find() if identity.is_alive()), found, kinship())
+        self._walk((identity.pid for identity in self._find() if identity.is_alive()), found, child_lookup())
         return self._living(found)
 
 

@@ -106,7 +106,7 @@ class Server:
             patience = LATER_AFTER if ready else 0
             if not ready:
                 preload([self.later.pop(0)])
-                keep_out_of_collections()
+                freeze_gc()
 
     def receive_request(self) -> ForkRequest | None:
         """Take one message: a request to run, or leave to reap."""
@@ -353,7 +353,7 @@ def preload(names: list[str]) -> None:
             sys.stderr.write(f"preload {name}: {type(error).__name__}: {error}\n")
 
 
-def keep_out_of_collections() -> None:
+def freeze_gc() -> None:
     """Have what is loaded stay as it is: a collection in a child would write to every page of it."""
     gc.collect()
     gc.freeze()
@@ -370,7 +370,7 @@ def start(arguments: dict[str, object]) -> Server:
     channel = socket.socket(fileno=int(str(arguments["channel"])))
     later = [str(name) for name in list_of(arguments["later"])]
     server = Server(channel, int(str(log)) if log is not None else None, find_memory(), later)
-    keep_out_of_collections()
+    freeze_gc()
     server.send({"ready": True})
     return server
 

@@ -69,7 +69,7 @@ def children_of(pid: int) -> list[int]:
         return []
 
 
-def kinship() -> Callable[[int], list[int]]:
+def child_lookup() -> Callable[[int], list[int]]:
     """Who is whose child, from one reading of all processes: psutil reads all of them for each question."""
     families: dict[int, list[int]] = {}
     for process in psutil.process_iter(["ppid"]):

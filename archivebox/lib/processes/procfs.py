@@ -82,7 +82,7 @@ def children_of(pid: int) -> list[int]:
     return found
 
 
-def kinship() -> Callable[[int], list[int]]:
+def child_lookup() -> Callable[[int], list[int]]:
     """What answers who is whose child, for one walk; here by asking the kernel for each."""
     return children_of
 

@@ -12,9 +12,9 @@ from archivebox.lib.processes.platform import PORTABLE
 from archivebox.lib.processes.process_info import ProcessInfo
 
 if PORTABLE:
-    from archivebox.lib.processes.portable import inspect, kinship
+    from archivebox.lib.processes.portable import child_lookup, inspect
 else:
-    from archivebox.lib.processes.procfs import inspect, kinship
+    from archivebox.lib.processes.procfs import child_lookup, inspect
 
 
 class Tree(ProcessGroup):
@@ -41,7 +41,7 @@ class Tree(ProcessGroup):
     def members(self) -> set[ProcessIdentity]:
         found: dict[int, tuple[ProcessIdentity, ProcessInfo]] = {}
         self._dead, self._missed = set(), False
-        children_of = kinship()
+        children_of = child_lookup()
         if self.root is None or PORTABLE:
             bearers = marked(self.data_dir).items()
             self._walk((identity.pid for identity, mark in bearers if mark == self.process_id), found, children_of)

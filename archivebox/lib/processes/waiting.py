@@ -22,7 +22,7 @@ def wait(child: Child, timeout: float | None) -> ExitStatus:
     return status
 
 
-def wait_gone(identity: ProcessIdentity, timeout: float | None) -> None:
+def wait_until_gone(identity: ProcessIdentity, timeout: float | None) -> None:
     """Sleep until a process that need not be our child has ended; a zombie has. Raises TimeoutError."""
     deadline = None if timeout is None else time.monotonic() + timeout
     while identity.is_alive() and not identity.is_zombie():

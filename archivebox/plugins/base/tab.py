@@ -132,10 +132,10 @@ class Tab:
         try:
             self.evaluate("1", timeout=timeout)
         except CallTimeout:
-            self.plead()
+            self.report_busy_page()
             self.evaluate("1", timeout=timeout)
 
-    def plead(self) -> None:
+    def report_busy_page(self) -> None:
         """Have the holder stop the page's script, and close the tab if the page does not answer even then.
 
         Only the holder can: a busy page takes nothing of a client that came after the script began.
@@ -182,7 +182,7 @@ class open_page:  # noqa: N801  (reads as the function it is used as)
         set_deadline(0)
         try:
             if isinstance(error, (CallTimeout, TimeIsOver)):
-                self._tab.plead()  # whoever comes next finds a page that answers, or a new one
+                self._tab.report_busy_page()  # whoever comes next finds a page that answers, or a new one
         except TargetGone as gone:
             error = gone
         self._tab.close()

@@ -34,7 +34,7 @@ class Arrival:
         self.stopped_loading = False
 
     @property
-    def leaving(self) -> bool:
+    def is_leaving(self) -> bool:
         """Another document has been asked for, or is about to be."""
         return bool(self._next_document) or time.monotonic() < self.expecting_until
 

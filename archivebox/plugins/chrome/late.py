@@ -12,7 +12,7 @@ import time
 
 from answers import PUTS_OFF, check_of, declared_type, refresh_of, retry_after
 from login_walls import is_login_wall
-from refusals import PageRefusal, busy_server, check_in_the_way, login_page, may_go_on, refusal_script
+from refusals import PageRefusal, busy_server, find_visitor_check, login_page, may_go_on, refusal_script
 
 from archivebox.plugins.base import patch_snapshot, waiting, write_atomically
 from archivebox.plugins.base.cdp import CommandFailed
@@ -79,7 +79,7 @@ class LateDocument:
             self.record["refused"] = self.refusal.reason
 
     def _may_go_on(self, seen: Params) -> bool:
-        return may_go_on(seen) if self.is_another else check_in_the_way(seen, went_on=False) is not None
+        return may_go_on(seen) if self.is_another else find_visitor_check(seen, went_on=False) is not None
 
     def _see(self) -> Params:
         """Return what speaks for a refusal; {} where the page is the same, or just goes elsewhere."""
@@ -122,7 +122,7 @@ class LateDocument:
         }
 
     def _refusal_in(self, seen: Params) -> PageRefusal | None:
-        if check := check_in_the_way(seen, went_on=self.is_another):
+        if check := find_visitor_check(seen, went_on=self.is_another):
             return check
         if self.is_another and seen["status"] in PUTS_OFF:
             return busy_server(seen["status"])

@@ -116,10 +116,10 @@ def flags(settings: Settings, profile: str) -> list[str]:
         arguments.append("--ignore-certificate-errors")
     if folders := extensions(settings):
         arguments.append(f"--load-extension={','.join(folders)}")
-    return arguments + way_out() + settings.list("CHROME_ARGS_EXTRA")
+    return arguments + proxy_flags() + settings.list("CHROME_ARGS_EXTRA")
 
 
-def way_out() -> list[str]:
+def proxy_flags() -> list[str]:
     """Return what sends everything through the crawl's proxy, loopback and the look-up of names included.
 
     By SOCKS: what that proxy refuses is then a failure of the network, and no page of its own in place of the site's.

@@ -20,9 +20,9 @@ from browser import Browser
 from first_tab import FILE as FIRST_TAB
 from first_tab import offer_tab
 from memory import LOOK_AGAIN, MB, end_large_renderers
-from others import OF_BROWSER, remove_files, tell
 from relay import Relay
 from relay.screencast import Screencast
+from shared_files import OF_BROWSER, remove_files, write_shared_files
 from spare_browser import TakenBrowser, take_spare
 
 from archivebox.plugins.base import Hook, Settings, StopRequest, log, ready, try_again, write_atomically
@@ -98,7 +98,7 @@ def describe(browser: Browser, version: dict[str, str]) -> dict[str, object]:
     }
 
 
-def ways_in(relay: Relay, screencast: Screencast) -> dict[str, object]:
+def endpoints(relay: Relay, screencast: Screencast) -> dict[str, object]:
     """Return where others speak to the browser."""
     return {"socket": relay.socket, "ws_url": relay.url, "screencast": screencast.socket}
 
@@ -119,8 +119,8 @@ def serve(browser: Browser, stop: StopRequest, memory_max: int) -> int:
         selector.register(stop, selectors.EVENT_READ, lambda _: None)
         if isinstance(browser, TakenBrowser):
             selector.register(browser.parent, selectors.EVENT_READ, lambda _: end_with_parent(browser, selector))
-        session = describe(browser, version) | ways_in(relay, screencast)
-        tell(cdp_url=relay.url, pid=browser.pid)
+        session = describe(browser, version) | endpoints(relay, screencast)
+        write_shared_files(cdp_url=relay.url, pid=browser.pid)
         if isinstance(browser, TakenBrowser):
             offer_tab(browser.first_tab)
         write_atomically(SESSION, json.dumps(session, indent=2) + "\n", secret=True)

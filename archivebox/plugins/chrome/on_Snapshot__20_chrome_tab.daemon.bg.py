@@ -20,7 +20,7 @@ from first_tab import take_tab
 from late import LateDocument, expect_refusal
 from launch import NARROWEST, window
 from memory import was_ended_just_now
-from others import OF_TAB, remove_files, tell
+from shared_files import OF_TAB, remove_files, write_shared_files
 
 from archivebox.plugins.base import (
     Hook,
@@ -82,7 +82,7 @@ def wait_for_browser(deadline: float, stop: StopRequest) -> tuple[CDPConnection,
     return try_again("The crawl's browser is not there: see the output of its hook on_Crawl__01_chrome.")
 
 
-class Plea:
+class BusyPageSignal:
     """USR1 as something to wait for: another hook finds that the page does not answer."""
 
     def __init__(self) -> None:
@@ -289,25 +289,25 @@ def read_cookies(path: str) -> list[dict[str, object]]:
     return cookies
 
 
-def hold(holder: TabHolder, stop: StopRequest, plea: Plea) -> None:
+def hold(holder: TabHolder, stop: StopRequest, busy_page: BusyPageSignal) -> None:
     """Serve the tab until told to stop. Raises TargetGone when the tab or the browser is gone."""
     with selectors.DefaultSelector() as selector:
         selector.register(stop, selectors.EVENT_READ)
-        selector.register(plea, selectors.EVENT_READ)
+        selector.register(busy_page, selectors.EVENT_READ)
         selector.register(holder.connection, selectors.EVENT_READ)
         while not stop:
             silent_for = holder.check_liveness()
             # An event that has been read already would not wake the selector.
             ready_ones = [key.fileobj for key, _ in selector.select(0 if holder.connection.pending else silent_for)]
-            if plea in ready_ones:
-                plea.clear()
+            if busy_page in ready_ones:
+                busy_page.clear()
                 holder.free()
             if holder.connection.pending or holder.connection in ready_ones:
                 holder.handle_events()
 
 
 def main() -> None:
-    stop, plea = StopRequest(), Plea()
+    stop, busy_page = StopRequest(), BusyPageSignal()
     end_with_engine()
     hook, settings = Hook.from_argv(), Settings()
     remove_files((TARGET, *OF_TAB))
@@ -317,10 +317,10 @@ def main() -> None:
     except CDPError as error:
         try_again(f"No tab could be opened: {error}")
     try:
-        tell(url=hook.url, cdp_url=session["ws_url"], pid=session["pid"], target_id=holder.target)
+        write_shared_files(url=hook.url, cdp_url=session["ws_url"], pid=session["pid"], target_id=holder.target)
         write_atomically(TARGET, json.dumps(holder.describe(session), indent=2) + "\n", secret=True)
         ready()
-        hold(holder, stop, plea)
+        hold(holder, stop, busy_page)
     except CDPError as error:
         if holder.was_killed() and was_ended_just_now(browser_folder()):
             failed("the page was ended: it took more memory than CHROME_MEMORY_MAX allows")

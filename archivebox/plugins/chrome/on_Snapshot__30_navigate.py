@@ -16,11 +16,11 @@ from answers import PUTS_OFF, check_of, declared_type, refresh_of, retry_after
 from arrival import REQUEST_TIME, Arrival
 from idleness import Idleness
 from late import EXPECTED, HTML, LOOK_AGAIN, expected_within, tell_facts
+from layout_probe import layout_script, likeness
 from login_walls import is_login_wall
-from looks import likeness, look_script
 from neterrors import Problem, problem_of
-from others import remove_files, tell
-from refusals import PageRefusal, busy_server, check_in_the_way, login_page, may_go_on, refusal_script
+from refusals import PageRefusal, busy_server, find_visitor_check, login_page, may_go_on, refusal_script
+from shared_files import remove_files, write_shared_files
 
 from archivebox.plugins.base import (
     Hook,
@@ -126,7 +126,7 @@ class PageNavigation:
         return time.monotonic() < expected_until and not (self.problem or self._refusal_in(seen, went_on=False))
 
     def _refusal_in(self, seen: Params, *, went_on: bool) -> PageRefusal | None:
-        if seen and (check := check_in_the_way(seen, went_on=went_on)):
+        if seen and (check := find_visitor_check(seen, went_on=went_on)):
             return check
         if self._status in PUTS_OFF:
             return busy_server(self._status)
@@ -161,7 +161,7 @@ class PageNavigation:
         end, before = time.monotonic() + seconds, self._arrival.navigations
         while (left := end - time.monotonic()) > 0 and self._arrival.navigations == before:
             self._handle_event(self._tab.connection.next_event(left))
-        if self._arrival.navigations != before or self._arrival.leaving:
+        if self._arrival.navigations != before or self._arrival.is_leaving:
             self._follow(time.monotonic() + REQUEST_TIME + self._check_time)
 
     def _ask(self) -> None:
@@ -203,7 +203,7 @@ class PageNavigation:
             before, calm = self._arrival.navigations, time.monotonic() + CALM_TIME
             while (left := calm - time.monotonic()) > 0:
                 self._handle_event(self._tab.connection.next_event(left))
-            if self._arrival.navigations == before and not self._arrival.leaving:
+            if self._arrival.navigations == before and not self._arrival.is_leaving:
                 return
 
     def _release_document(self) -> None:
@@ -278,7 +278,7 @@ class PageNavigation:
         """Have the page looked at as it is at its load: if it looks the same once it is quiet, it has settled."""
         if self._arrival.loaded_at and self._looked_at != self._arrival.loader:
             self._looked_at = self._arrival.loader
-            expression = {"expression": look_script(), "returnByValue": True}
+            expression = {"expression": layout_script(), "returnByValue": True}
             self._look = self._tab.connection.begin("Runtime.evaluate", expression)
 
     def _seen_at_the_load(self) -> int | None:
@@ -369,7 +369,7 @@ class PageNavigation:
             return self._answered and (arrival.stopped_loading or bool(arrival.loaded_at))
         if arrival.loaded_at and not is_page(str(arrival.response.get("mimeType", ""))):
             return True  # a viewer of the browser's own, whose requests are not the site's
-        if not arrival.loaded_at or arrival.leaving:
+        if not arrival.loaded_at or arrival.is_leaving:
             return False
         return arrival.quiet_since(now) >= self._quiet or now - arrival.loaded_at >= self._quiet_max
 
@@ -412,7 +412,7 @@ def main() -> None:
         failed(navigation.problem.sentence, record, reason=navigation.problem.reason)
     if not navigation.refusal:
         remove(EXPECTED)
-    tell(final_url=record["final_url"], page_loaded=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+    write_shared_files(final_url=record["final_url"], page_loaded=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
     if navigation.refusal and navigation.refusal.may_pass:
         try_again(navigation.refusal.sentence, record, reason=navigation.refusal.reason, after=record["retry_after"])
     if navigation.refusal:

@@ -12,8 +12,8 @@ import json
 import time
 
 from late import FILE, LateDocument, tell_facts
-from looks import likeness, look_script
-from others import tell
+from layout_probe import layout_script, likeness
+from shared_files import write_shared_files
 
 from archivebox.plugins.base import Hook, Settings, failed, log, succeeded, try_again, write_atomically
 from archivebox.plugins.base.cdp import CommandFailed
@@ -30,7 +30,7 @@ AGAIN = 0.2  # seconds, once the page is known to be moving
 ENDS = frozenset({"Network.loadingFinished", "Network.loadingFailed"})
 
 
-class Calm:
+class PageStability:
     """What is known of the page's movement. `needed`: for how many seconds it has to be without any."""
 
     def __init__(self, settle_time: float) -> None:
@@ -84,10 +84,10 @@ class Calm:
         self.waited_for.add(what)
 
 
-def settle(tab: Tab, settle_time: float, limit: float) -> tuple[Calm, float, bool]:
+def settle(tab: Tab, settle_time: float, limit: float) -> tuple[PageStability, float, bool]:
     """Look at the page until it is calm; returns what was seen, after how many seconds, and whether it is."""
     tab.call("Network.enable")
-    calm, started = Calm(settle_time), time.monotonic()
+    calm, started = PageStability(settle_time), time.monotonic()
     calm.look(look(tab), now := time.monotonic())
     before = tab.navigation.record.get("look") if tab.navigation else None
     if calm.is_as_it_was(before, now) and calm.is_settled(now):
@@ -99,7 +99,7 @@ def settle(tab: Tab, settle_time: float, limit: float) -> tuple[Calm, float, boo
             return calm, now - started, calm.is_settled(now)
 
 
-def watch(tab: Tab, calm: Calm, seconds: float) -> None:
+def watch(tab: Tab, calm: PageStability, seconds: float) -> None:
     """Take the tab's events for so long."""
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
@@ -110,7 +110,7 @@ def watch(tab: Tab, calm: Calm, seconds: float) -> None:
 
 def look(tab: Tab) -> Params:
     """Return what is seen; a page that is replaced meanwhile is looked at again."""
-    script = look_script()
+    script = layout_script()
     try:
         seen: Params = tab.evaluate(script, timeout=PROBE)
     except CommandFailed as error:
@@ -126,7 +126,7 @@ def keep_closed_roots(roots: list[int]) -> None:
         write_atomically(CLOSED_ROOTS, json.dumps({"roots": roots}) + "\n")
 
 
-def check_document(tab: Tab, url: str, calm: Calm, check_time: float) -> LateDocument:
+def check_document(tab: Tab, url: str, calm: PageStability, check_time: float) -> LateDocument:
     """Look whether what is there now is the page, and have it on record where it is another document than before."""
     before = tab.navigation.record.get("look") if tab.navigation else None
     late = LateDocument(tab, url, has_moved=bool(calm.waited_for) or not calm.is_like(before))
@@ -135,7 +135,7 @@ def check_document(tab: Tab, url: str, calm: Calm, check_time: float) -> LateDoc
     write_atomically(FILE, json.dumps(late.record, indent=2) + "\n")
     if late.is_another or late.refusal:
         tell_facts(late.record)
-        tell(final_url=late.record["final_url"])
+        write_shared_files(final_url=late.record["final_url"])
     return late
 
 

@@ -51,7 +51,7 @@ def may_go_on(seen: Params) -> bool:
     return bool(_check(seen)) or (is_very_short and _goes_elsewhere(seen))
 
 
-def check_in_the_way(seen: Params, *, went_on: bool) -> PageRefusal | None:
+def find_visitor_check(seen: Params, *, went_on: bool) -> PageRefusal | None:
     """Return the check of visitors that is shown; None where there is none.
 
     `went_on`: the document has replaced itself while it was waited for.

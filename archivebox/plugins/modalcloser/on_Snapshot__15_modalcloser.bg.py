@@ -20,7 +20,7 @@ FAREWELL = 2.0  # seconds: whoever closes the tab tells us to stop in the same m
 MOST = 50  # facts that are kept
 
 
-def settle_in(tab: Tab, source: str) -> None:
+def install_script(tab: Tab, source: str) -> None:
     """Have our script run in each document of the tab, in a world of its own that can speak to us."""
     tab.call("Page.enable")  # without these two nothing of what follows reaches a new document
     tab.call("Runtime.enable")
@@ -86,7 +86,7 @@ def main() -> None:
         log("Consent banners are treated as any window: autoconsent is not installed. To have it: archivebox install")
     try:
         tab = Tab.attach(read_only=True)
-        settle_in(tab, script(consent))
+        install_script(tab, script(consent))
         ready()
         facts = listen(tab, stop)
     except CDPError as error:

@@ -12,7 +12,7 @@ from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.answer_type import is_pdf
 from archivebox.replay.index import indices
 from archivebox.replay.rewriting.css import rewrite_css
-from archivebox.replay.rewriting.html import lead_links, rewrite_html
+from archivebox.replay.rewriting.html import rewrite_html, rewrite_links_only
 from archivebox.replay.rewriting.links import LinkRewriter
 from archivebox.replay.rewriting.text import decode, decode_style
 from archivebox.replay.rewriting.xml import connects, is_xhtml
@@ -130,5 +130,5 @@ class Document:
 _WAYS: dict[DocumentKind, Callable[[str, LinkRewriter], str]] = {
     DocumentKind.HTML: rewrite_html,
     DocumentKind.CSS: rewrite_css,
-    DocumentKind.COPY: lead_links,
+    DocumentKind.COPY: rewrite_links_only,
 }

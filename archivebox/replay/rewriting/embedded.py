@@ -18,7 +18,7 @@ _STYLE = (
 )
 
 
-def hold_place_of_pdf(node: LexborNode, links: LinkRewriter) -> bool:
+def replace_pdf_by_link(node: LexborNode, links: LinkRewriter) -> bool:
     """Put a link to the PDF where an element would show it; whether it would."""
     name = _SOURCES.get(node.tag or "")
     url = links.absolute(node.attributes.get(name) or "") if name else ""

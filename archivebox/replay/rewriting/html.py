@@ -14,7 +14,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from archivebox.lib import html_probe
 from archivebox.replay.rewriting.css import rewrite_css
-from archivebox.replay.rewriting.embedded import hold_place_of_pdf
+from archivebox.replay.rewriting.embedded import replace_pdf_by_link
 from archivebox.replay.rewriting.links import LinkRewriter
 from archivebox.replay.rewriting.sources import SELECTOR as SOURCES
 from archivebox.replay.rewriting.sources import candidates, keep_recorded_sources
@@ -72,7 +72,7 @@ _DEEPEST = 5
 def rewrite_html(text: str, links: LinkRewriter, depth: int = 0) -> str:
     """The document, written anew. ParserLimitError."""
     links, text = _rewritten(text, links, depth)
-    return lead_links(text, links, depth)
+    return rewrite_links_only(text, links, depth)
 
 
 def _rewritten(text: str, links: LinkRewriter, depth: int) -> tuple[LinkRewriter, str]:
@@ -85,7 +85,7 @@ def _rewritten(text: str, links: LinkRewriter, depth: int) -> tuple[LinkRewriter
     keep_recorded_sources(_elements(tree, SOURCES), links)
     frames: Counter[str] = Counter()
     for node in _elements(tree, _SELECTOR):
-        if hold_place_of_pdf(node, links):
+        if replace_pdf_by_link(node, links):
             continue
         url = links.absolute(node.attributes.get("src") or "") if node.tag in _FRAMES else ""
         _rewrite(node, links, depth)
@@ -94,7 +94,7 @@ def _rewritten(text: str, links: LinkRewriter, depth: int) -> tuple[LinkRewriter
     return links, with_doctype_of(text, tree.html or "")
 
 
-def lead_links(text: str, links: LinkRewriter, depth: int = 0) -> str:
+def rewrite_links_only(text: str, links: LinkRewriter, depth: int = 0) -> str:
     """Return a document whose links to the web lead into the app; the rest of it stays.
 
     Nothing is left by which a browser would connect elsewhere, or say where it comes from. Empty where that does not
@@ -216,7 +216,7 @@ def _cleaned(tag: str, attributes: dict[str, str], links: LinkRewriter, depth: i
     kept = {"nonce"} if links.keeps_policy else set()
     wanted = {name: value for name, value in attributes.items() if name not in _DROPPED or name in kept}
     if "srcdoc" in wanted:
-        wanted["srcdoc"] = lead_links(wanted["srcdoc"], links, depth + 1) if depth < _DEEPEST else ""
+        wanted["srcdoc"] = rewrite_links_only(wanted["srcdoc"], links, depth + 1) if depth < _DEEPEST else ""
     if tag == "link":
         wanted["rel"] = _kinds(attributes)
     elif tag in {"a", "area"}:

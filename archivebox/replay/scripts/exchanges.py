@@ -34,6 +34,6 @@ def _recorded_names(folder: Path, answer: Location) -> BodyNames:
     return names_of(read_request_body(folder, answer, BODY_MOST))
 
 
-def nth(answers: Sequence[Recorded], before: int) -> Recorded:
+def nth_answer(answers: Sequence[Recorded], before: int) -> Recorded:
     """The answer for who has had ``before`` of them; the last one for ever after."""
     return answers[min(before, len(answers) - 1)]

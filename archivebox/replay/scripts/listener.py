@@ -10,7 +10,7 @@ from typing import Protocol
 from uuid import UUID
 
 from archivebox.replay.answer import Headers, HttpExchange, ReplayResponse
-from archivebox.replay.large import in_turn
+from archivebox.replay.large import run_in_turn
 from archivebox.replay.scripts.bodies import BODY_MOST
 from archivebox.replay.scripts.memory import ViewMemory
 from archivebox.replay.scripts.place import ScriptPlace
@@ -83,13 +83,16 @@ class ViewListener:
     """The part of the listener that is for script views."""
 
     def __init__(
-        self, look_up: LookUpView, add_violations: Callable[[UUID, int], None], memories: Callable[[UUID], ViewMemory]
+        self,
+        view_opened_by: LookUpView,
+        add_violations: Callable[[UUID, int], None],
+        memories: Callable[[UUID], ViewMemory],
     ) -> None:
         """``add_violations`` writes down how often the policy of a view has refused something more; it may block.
 
         ``memories``: what is remembered of a view, whichever web server is asked.
         """
-        self._look_up = look_up
+        self._look_up = view_opened_by
         self._add_violations = add_violations
         self._violations: Counter[UUID] = Counter()
         self._memories = memories
@@ -120,7 +123,7 @@ class ViewListener:
         answer.scripts, answer.destination = request.may_run, request.destination
         page = ScriptedPage(view.folder, view.place, self._memories(view.key))
         try:
-            reply = await in_turn(partial(page.reply, request))
+            reply = await run_in_turn(partial(page.reply, request))
         except ForbiddenError:
             answer.error(403, *_FORBIDDEN)
             return

@@ -10,7 +10,7 @@ from archivebox.replay.index import Recorded, RecordingIndex, indices
 from archivebox.replay.pages import HTML, error_page
 from archivebox.replay.recorded import RecordedRequest, Reply, reply_to, whole
 from archivebox.replay.scripts.bodies import names_of
-from archivebox.replay.scripts.exchanges import nth, posted, repeats
+from archivebox.replay.scripts.exchanges import nth_answer, posted, repeats
 from archivebox.replay.scripts.memory import LocalViewMemory, ViewMemory
 from archivebox.replay.scripts.page import SHIM
 from archivebox.replay.scripts.place import FOREIGN, ScriptPlace, origin_of
@@ -107,7 +107,7 @@ class ScriptedPage:
         before = self.memory.count(request.document, request.method, url, names_of(request.body).alike)
         if is_stream and before >= len(answers):
             raise _StreamOverError
-        return nth(answers, before)
+        return nth_answer(answers, before)
 
     def _url_on_host_of_referrer(self, url: str, request: ViewRequest) -> str:
         """Where ``/x`` means the host of the module or document that names it; empty where that is the page's own."""

@@ -106,7 +106,7 @@ def chosen(
     wanted = list(_wanted_texts(tree)) if texts else []
     found = {words: _hits(words, scope, every=every or is_negated) for words, is_negated in wanted}
     rows = seen_by(scope, _among(tree, removed=removed) if among is None else among)
-    rows = rows if _asks_for_unfetched(tree) else rows.but_unfetched()
+    rows = rows if _asks_for_unfetched(tree) else rows.without_unfetched()
     hits: dict[UUID, list[SearchHit]] = {}
     for words, is_negated in wanted:
         for hit in [] if is_negated else found[words]:

@@ -36,7 +36,7 @@ class LoginAttempt:
     counted: tuple[tuple[FleetThrottle, str], ...]
 
     @property
-    def was_the_last(self) -> bool:
+    def limit_is_reached(self) -> bool:
         """Whether the next one like it has to wait."""
         return any(throttle.is_used_up(key) for throttle, key in self.counted)
 

@@ -35,7 +35,7 @@ def viewer_of(request: HttpRequest) -> str:
     return digest(request.session.session_key or "") if request.user.is_authenticated else PUBLIC
 
 
-def look_up(right: Capability) -> PageFiles | None:
+def folder_opened_by(right: Capability) -> PageFiles | None:
     """The files that ``right`` opens; EndedError where its viewer has left. Blocks; leaves no connection open."""
     try:
         if right.purpose is Purpose.SHARED:

@@ -24,7 +24,7 @@ class SeenBy(forms.Form):
     visibility = forms.ChoiceField(choices=SEEN_BY)
 
 
-def seen_from_now_on(visibility: Visibility) -> str:
+def visibility_sentence(visibility: Visibility) -> str:
     """Who sees something after a change, as a sentence. A public page needs a log-in where the server does."""
     if visibility is Visibility.PUBLIC and not settings.PUBLIC_SNAPSHOTS:
         return "Marked public. Only logged-in users can see it, because PUBLIC_SNAPSHOTS is off."

@@ -191,7 +191,7 @@ def _put_hues(made: Mapping[UUID, Card], results: ArchiveResultQuerySet) -> None
 
 
 def _count_versions(shown: Iterable[Card], seen: SnapshotQuerySet) -> None:
-    kept = seen.but_unfetched().filter(url__in={card.snapshot.url for card in shown})
+    kept = seen.without_unfetched().filter(url__in={card.snapshot.url for card in shown})
     counts = dict(kept.values_list("url").annotate(Count("pk")).order_by())
     for card in shown:
         card.versions = counts.get(card.snapshot.url, 1)

@@ -81,7 +81,7 @@ def recent(request: HttpRequest) -> list[str]:
     return kept
 
 
-def to_begin_with(request: HttpRequest) -> list[Suggestion]:
+def initial_suggestions(request: HttpRequest) -> list[Suggestion]:
     """What an empty box offers: former searches, frequent tags, examples."""
     known = recent(request)
     former = [Suggestion(0, 0, query, "searched before") for query in known]

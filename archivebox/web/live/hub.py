@@ -28,7 +28,7 @@ LEAST_REST, MOST_REST = 0.2, 0.8
 REST = 60
 """How many times as long as a look took, with all that was sent, nothing is done after it."""
 UNASKED = 2.0
-"""Seconds after which it looks though no bell rang: other machines ring their own."""
+"""Seconds after which it queries the database although no wake-up file has changed: other machines have their own."""
 PARTS = 2_000
 """Parts that are remembered; who comes back with an older number is told to load its page anew."""
 
@@ -84,7 +84,7 @@ class Hub:
         self._oldest = 1
         self._known: set[Topic] = set()
         self._messages: dict[tuple[frozenset[Topic], int], bytes] = {}
-        self._rung = asyncio.Event()
+        self._woken = asyncio.Event()
         self._watching: asyncio.Task[None] | None = None
 
     # --- viewers ----------------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ class Hub:
             viewer.told = int(number)
             viewer.wake.set()
         self._viewers.add(viewer)
-        self._rung.set()
+        self._woken.set()
         if self._watching is None:
             self._begin()
         return viewer
@@ -106,7 +106,7 @@ class Hub:
         viewer.leave()
         self._viewers.discard(viewer)
         if not self._viewers:
-            self._rung.set()
+            self._woken.set()
 
     def message(self, viewer: Viewer) -> bytes:
         """What a viewer has not been told yet, as an event; empty if it knows everything."""
@@ -152,26 +152,26 @@ class Hub:
             self._begin()
 
     async def _watch(self) -> None:
-        """Look after each ring, and rest; until nobody is there."""
+        """Query the database after each wake-up, then pause; until no viewer is left."""
         loop = asyncio.get_running_loop()
-        bells = FileWatcher(LEAST_REST)
+        watcher = FileWatcher(LEAST_REST)
         with ThreadPoolExecutor(1, "viewers") as thread:
             try:
-                for bell in (DATA_FOLDER.doorbell, DATA_FOLDER.viewers_bell):
-                    bell.parent.mkdir(parents=True, exist_ok=True)
-                    bell.touch()
-                    bells.add(bell, ATTRIB)
-                bells.tell(loop, lambda _: self._rung.set())
+                for file in (DATA_FOLDER.wakeup_file, DATA_FOLDER.viewers_wakeup_file):
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    file.touch()
+                    watcher.add(file, ATTRIB)
+                watcher.tell(loop, lambda _: self._woken.set())
                 while self._viewers:
                     began = time.process_time()
-                    self._rung.clear()
+                    self._woken.clear()
                     await self._round(loop, thread)
                     await asyncio.sleep(0)
                     used = time.process_time() - began
                     await asyncio.sleep(min(MOST_REST, max(LEAST_REST, REST * used)))
-                    await _wait(self._rung, UNASKED)
+                    await _wait(self._woken, UNASKED)
             finally:
-                bells.close()
+                watcher.close()
                 await loop.run_in_executor(thread, self._end)
 
     async def _round(self, loop: asyncio.AbstractEventLoop, thread: ThreadPoolExecutor) -> None:

@@ -13,7 +13,7 @@ from archivebox.config.early import early_settings
 from archivebox.config.listening import hold_ports
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.lib.addresses import ListenAddress
-from archivebox.lib.garbage import without_collections
+from archivebox.lib.garbage import paused_gc
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _serve(bind: ListenAddress, replay: ListenAddress) -> int:
-    with without_collections():
+    with paused_gc():
         django.setup()
         from archivebox.web.server.listeners import listen  # models can be imported only once Django is set up
         from archivebox.web.server.process_row import recorded  # models can be imported only after django.setup()

@@ -23,7 +23,7 @@ from archivebox.replay.scripts.listener import ViewListener
 from archivebox.replay.scripts.view import memory_of_view
 from archivebox.web import settings
 from archivebox.web.asgi import application
-from archivebox.web.auth.replay_access import add_view_violations, is_known_host, look_up, view_opened_by
+from archivebox.web.auth.replay_access import add_view_violations, folder_opened_by, is_known_host, view_opened_by
 from archivebox.web.middleware.trusted_proxies import TrustedProxies
 from archivebox.web.server.connection_limit import ConnectionLimit, close_connections
 
@@ -80,7 +80,7 @@ async def listen(bind: ListenAddress, replay: ListenAddress, starters: Sequence[
     views = ViewListener(view_opened_by, add_view_violations, memory_of_view)
     servers = [
         _server(application, bind, Interfaces.ASGINL),
-        _server(Listener(look_up, is_known_host, views, settings.ORIGIN), replay, Interfaces.RSGI),
+        _server(Listener(folder_opened_by, is_known_host, views, settings.ORIGIN), replay, Interfaces.RSGI),
     ]
     most = max(LEAST, _connections() // ONE_OF)
     ConnectionLimit([bind.port, replay.port], most, TrustedProxies(settings.TRUSTED_PROXIES).has).start()
@@ -103,7 +103,7 @@ def _follow(
     A pidfd costs nothing while it waits. Linux tells supervisord of the cli's death by itself (PR_SET_PDEATHSIG);
     this way works elsewhere too.
     """
-    processes.wait_gone(starter, None)
+    processes.wait_until_gone(starter, None)
     log.info("Who started us is gone.", extra={"action": "web_starter_gone", "pid": starter.pid})
     for between in starters[: starters.index(starter)]:
         between.signal(signal.SIGTERM)

@@ -49,7 +49,7 @@ class Frame:
         return self.view is not None
 
 
-def copy_to_prefer(quality: Quality, results: Sequence[ArchiveResult]) -> Format | None:
+def preferred_copy(quality: Quality, results: Sequence[ArchiveResult]) -> Format | None:
     """What to look at first where the replay without scripts shows too little: the best saved copy, else the picture.
 
     None: the replay is good enough, as far as is known, or there is nothing else.

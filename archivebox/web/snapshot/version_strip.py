@@ -25,7 +25,7 @@ class Dot:
     snapshot: Snapshot
     left: float
     is_current: bool
-    looks: tuple[datetime, ...] = ()
+    checks: tuple[datetime, ...] = ()
     """When it was looked at again, and had not changed; the last first."""
 
 
@@ -38,9 +38,9 @@ class Strip:
     newer: Snapshot | None
 
     @property
-    def looks(self) -> tuple[datetime, ...]:
+    def checks(self) -> tuple[datetime, ...]:
         """Of the version that is looked at."""
-        return next((dot.looks for dot in self.dots if dot.is_current), ())
+        return next((dot.checks for dot in self.dots if dot.is_current), ())
 
     @property
     def position(self) -> int:
@@ -58,11 +58,11 @@ class LinkedVersion:
 def strip_of(snapshot: Snapshot, scope: ViewerScope) -> Strip:
     """The versions of this URL that are seen and that nobody removed."""
     rows = list(seen_by(scope, Snapshot.objects.kept()).of_url(snapshot.url)[:MOST])[::-1]
-    looks = _looks_at(rows)
+    checks = _looks_at(rows)
     times = [row.created_at.timestamp() for row in rows]
     first, length = min(times, default=0.0), max(times, default=0.0) - min(times, default=0.0)
     dots = [
-        Dot(row, round(3 + 94 * ((at - first) / length if length else 0.5), 2), row.pk == snapshot.pk, looks[row.pk])
+        Dot(row, round(3 + 94 * ((at - first) / length if length else 0.5), 2), row.pk == snapshot.pk, checks[row.pk])
         for row, at in zip(rows, times, strict=True)
     ]
     at = next((number for number, row in enumerate(rows) if row.pk == snapshot.pk), None)

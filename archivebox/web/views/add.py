@@ -144,7 +144,7 @@ def form(request: HttpRequest) -> HttpResponse:
 
 
 @login_not_required
-def handed_over(request: HttpRequest) -> HttpResponse:
+def from_bookmarklet(request: HttpRequest) -> HttpResponse:
     """Where the bookmark of the form leads, from a page of somebody else, and on to the form.
 
     A browser sends our cookie (SameSite=Strict) only where a page of ours leads. Nothing is done, and nothing said of

@@ -20,7 +20,7 @@ from archivebox.web.views.snapshot import results_of, snapshot_or_404
 
 
 @public_if("PUBLIC_SNAPSHOTS")
-def two(request: HttpRequest, snapshot_id: UUID, other_id: UUID) -> HttpResponse:
+def changes(request: HttpRequest, snapshot_id: UUID, other_id: UUID) -> HttpResponse:
     """The older beside the newer of two versions; ``?as=picture`` lays their pictures over each other."""
     versions = [snapshot_or_404(request, key) for key in (snapshot_id, other_id)]
     old, new = sorted(versions, key=lambda one: one.pk)

@@ -69,5 +69,5 @@ def store_unavailable(request: HttpRequest, error: ObjectStoreError) -> HttpResp
     return answer
 
 
-def broken(request: HttpRequest) -> HttpResponse:
+def server_error(request: HttpRequest) -> HttpResponse:
     return _page(request, 500, "Internal error", "See logs/web.log on the server for details.")

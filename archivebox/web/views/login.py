@@ -19,11 +19,11 @@ from django.urls import reverse
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
-from archivebox.accounts import audit, entering
+from archivebox.accounts import audit, login_log
 from archivebox.accounts.login_links import peek_login_link, redeem_login_link
 from archivebox.accounts.openid import admission
-from archivebox.accounts.openid.configured import configured, takes_passwords
-from archivebox.accounts.openid.exchange import to_ask
+from archivebox.accounts.openid.exchange import provider_for
+from archivebox.accounts.openid.provider_settings import openid_settings, takes_passwords
 from archivebox.accounts.roles import Action
 from archivebox.accounts.second_factor.authenticators import SecondFactors
 from archivebox.accounts.second_factor.rows import Passkey
@@ -53,8 +53,8 @@ def password(request: HttpRequest) -> HttpResponse:
         return answer
     form = AuthenticationForm(request, data=request.POST)
     if not form.is_valid():
-        if attempt.was_the_last:
-            entering.guessed(request.POST.get("username", ""))
+        if attempt.limit_is_reached:
+            login_log.log_failed_login(request.POST.get("username", ""))
         return login_page(request, form, problem="Incorrect username or password.", status=403)
     attempt.succeeded()
     return after_password(request, form.get_user(), back_to(request, "snapshots"))
@@ -76,7 +76,7 @@ def login_page(
         "form": form or AuthenticationForm(request),
         "next": back_to(request, "snapshots"),
         "problem": problem,
-        "provider": configured(),
+        "provider": openid_settings(),
         "takes_passwords": takes_passwords(),
         "has_passkeys": takes_passwords() and Passkey.objects.exists(),
         "no_passkeys": why_no_passkeys(request),
@@ -110,10 +110,10 @@ def link(request: HttpRequest, token: str) -> HttpResponse:
 @login_not_required
 def leave(request: HttpRequest) -> HttpResponse:
     """End the session; the one at the provider by which it began, too."""
-    provider = configured() if request.session.get(BY_PROVIDER) else None
+    provider = openid_settings() if request.session.get(BY_PROVIDER) else None
     logout(request)
     here = public_address(request) + reverse("login")
-    address = to_ask(provider, here).log_out_address(here) if provider else ""
+    address = provider_for(provider, here).log_out_address(here) if provider else ""
     if not address:
         return redirect("login")
     return render(request, "web/onward.html", {"address": address, "title": "You are logged out"})
@@ -138,7 +138,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
         update_session_auth_hash(request, changed)
         messages.success(request, "Password changed.")
         return redirect("snapshots")
-    provider = configured()
+    provider = openid_settings()
     connected = provider is not None and admission.is_connected(provider, user)
     context = {"form": form, "provider": provider, "is_connected": connected}
     return render(request, "web/password.html", context, status=422 if form.errors else 200)

@@ -12,8 +12,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from archivebox.accounts.openid import admission
-from archivebox.accounts.openid.configured import Configured, configured
-from archivebox.accounts.openid.exchange import OpenIDError, to_ask
+from archivebox.accounts.openid.exchange import OpenIDError, provider_for
+from archivebox.accounts.openid.provider_settings import OpenIDSettings, openid_settings
 from archivebox.accounts.roles import Action
 from archivebox.web.auth import login_throttle
 from archivebox.web.auth.confirmation import confirmed
@@ -87,12 +87,12 @@ def back(request: HttpRequest) -> HttpResponse:
         return forget(login_page(request, problem=str(problem), status=problem.status))
 
 
-def _entered(request: HttpRequest, provider: Configured, attempt: Attempt) -> HttpResponse:
+def _entered(request: HttpRequest, provider: OpenIDSettings, attempt: Attempt) -> HttpResponse:
     """Who came back is in. The page goes on by itself: a redirect from elsewhere would not bring the session along."""
     if error := request.GET.get("error", ""):
         raise OpenIDError(_REFUSED.get(error, "{} did not log you in. Try again.").format(provider.name))
     counted = _counted(request)
-    claims = to_ask(provider, _come_back(request)).claims(
+    claims = provider_for(provider, _come_back(request)).claims(
         request.GET.get("code", ""), attempt.secrets, request.GET.get("iss", "")
     )
     if attempt.connects:
@@ -110,7 +110,7 @@ def _entered(request: HttpRequest, provider: Configured, attempt: Attempt) -> Ht
 
 def _ask(request: HttpRequest, attempt: Attempt) -> str:
     provider, counted = _provider(), _counted(request)
-    address = to_ask(provider, _come_back(request)).address(attempt.secrets)
+    address = provider_for(provider, _come_back(request)).address(attempt.secrets)
     counted.succeeded()
     return address
 
@@ -123,8 +123,8 @@ def _counted(request: HttpRequest) -> login_throttle.LoginAttempt:
     return attempt
 
 
-def _provider() -> Configured:
-    provider = configured()
+def _provider() -> OpenIDSettings:
+    provider = openid_settings()
     if provider is None:
         raise Http404("no provider is set")
     return provider

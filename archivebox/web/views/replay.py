@@ -15,7 +15,7 @@ from archivebox.lib.urls import BadUrl, parse_url
 from archivebox.replay.moments import moment_of, nearest, neighbours, read_moment
 from archivebox.web.auth.page_access import may_see, public_if
 from archivebox.web.snapshot.quality_labels import quality_of
-from archivebox.web.snapshot.replay_frame import copy_to_prefer, frame_of, index_of, scripted_frame
+from archivebox.web.snapshot.replay_frame import frame_of, index_of, preferred_copy, scripted_frame
 
 LATEST = "latest"
 FAILURES_SHOWN = 50
@@ -55,7 +55,7 @@ def _shown(request: HttpRequest, snapshot: Snapshot, when: str, wanted: str) -> 
         "snapshot": snapshot,
         "frame": frame,
         "quality": quality,
-        "copy": None if frame.runs else copy_to_prefer(quality, results),
+        "copy": None if frame.runs else preferred_copy(quality, results),
         "kept": index.count,
         "failures": sorted(index.failures.items())[:FAILURES_SHOWN],
         "failed": len(index.failures),

@@ -7,8 +7,8 @@ from django.shortcuts import render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
-from archivebox.accounts import entering
-from archivebox.accounts.openid.configured import takes_passwords
+from archivebox.accounts import login_log
+from archivebox.accounts.openid.provider_settings import takes_passwords
 from archivebox.accounts.second_factor.passkeys import accept_passkey, request_options
 from archivebox.web.auth import login_throttle
 from archivebox.web.auth.login_steps import complete
@@ -35,8 +35,8 @@ def second_step(request: HttpRequest) -> HttpResponse:
     if attempt.wait:
         return _wait(_page(request, pending, user, problem=_too_many(attempt), status=429), attempt)
     if not answer_in(request).accept(user, relying_party(request), pending.challenge):
-        if attempt.was_the_last:
-            entering.guessed_factor(user)
+        if attempt.limit_is_reached:
+            login_log.log_failed_factor(user)
         return _page(request, pending, user, problem="Wrong, or used before. Try again.", status=403)
     attempt.succeeded()
     return _completed(request, pending, user)

@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 from django.views.decorators.http import require_POST, require_safe
 
-from archivebox.accounts import entering
+from archivebox.accounts import login_log
 from archivebox.accounts.roles import Action
 from archivebox.accounts.second_factor import apps, authenticators, passkeys
 from archivebox.accounts.second_factor.authenticators import SecondFactorError, SecondFactors
@@ -163,8 +163,8 @@ def _confirmation_problem(request: HttpRequest, user: User) -> tuple[str, int]:
     else:
         is_right = answer_in(request).accept(user, relying_party(request), challenge)
     if not is_right:
-        if attempt.was_the_last:
-            entering.guessed(user.get_username()) if by_password else entering.guessed_factor(user)
+        if attempt.limit_is_reached:
+            login_log.log_failed_login(user.get_username()) if by_password else login_log.log_failed_factor(user)
         return "Incorrect password." if by_password else "Wrong, or used before. Try again.", 403
     attempt.succeeded()
     return "", 200

@@ -29,7 +29,7 @@ from archivebox.web.snapshot.archive_links import links_of
 from archivebox.web.snapshot.format_views import Stage, files_stage, stage_of
 from archivebox.web.snapshot.plugin_templates import Place, drawn, has_template, title_of
 from archivebox.web.snapshot.quality_labels import quality_of
-from archivebox.web.snapshot.replay_frame import copy_to_prefer, frame_of, index_of, scripted_frame
+from archivebox.web.snapshot.replay_frame import frame_of, index_of, preferred_copy, scripted_frame
 from archivebox.web.snapshot.result_list import group_results
 from archivebox.web.snapshot.version_strip import linked_from, strip_of
 
@@ -85,7 +85,7 @@ class Showing:
         self._sandbox = sandbox(own=replay().isolates(request.get_host()), scripts=self.scripts)
         self._frame = frame_of(request, snapshot) if snapshot.mime_type in PAGES else None
         self._quality = quality_of(snapshot, results)
-        self._copy = copy_to_prefer(self._quality, results)
+        self._copy = preferred_copy(self._quality, results)
         self.formats = self._formats()
         self.chosen = self._choose(request.GET.get("view", ""))
         if self.scripts and self.chosen and self.chosen.kind is FormatKind.REPLAY:

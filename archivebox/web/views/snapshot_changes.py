@@ -26,7 +26,7 @@ from archivebox.core.tags.assign_tags import retag as put_tags
 from archivebox.hooks import plugins
 from archivebox.search.removal import bring_back
 from archivebox.search.removal import remove as remove_snapshots
-from archivebox.web.crawl.visibility_form import chosen, seen_from_now_on
+from archivebox.web.crawl.visibility_form import chosen, visibility_sentence
 from archivebox.web.views.snapshot import snapshot_or_404
 
 MOST_TAGS = 1_000
@@ -106,7 +106,7 @@ def show_to(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
         with write_transaction():
             show(_alone(request, snapshot), seen_by)
             audit.record(request.user, "snapshot.visibility", snapshot, before=snapshot.visibility, after=seen_by)
-        messages.success(request, seen_from_now_on(seen_by))
+        messages.success(request, visibility_sentence(seen_by))
     return redirect("snapshot", snapshot.pk)
 
 

@@ -19,7 +19,7 @@ from archivebox.core.crawl_control import edit_crawl
 from archivebox.core.crawl_control.set_visibility import show_crawl
 from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl
-from archivebox.web.crawl.visibility_form import chosen, seen_from_now_on
+from archivebox.web.crawl.visibility_form import chosen, visibility_sentence
 from archivebox.web.views.crawls import crawl_or_404, crawl_page
 
 ACTIONS = {
@@ -100,7 +100,7 @@ def show_to(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
     if seen_by := chosen(request, crawl):
         change = {"before": crawl.visibility, "after": seen_by.value}
         show_crawl(crawl, seen_by, partial(audit.record, request.user, "crawl.visibility", crawl, **change))
-        messages.success(request, f"This crawl and its pages: {seen_from_now_on(seen_by)}")
+        messages.success(request, f"This crawl and its pages: {visibility_sentence(seen_by)}")
     return redirect("crawl", crawl.pk)
 
 

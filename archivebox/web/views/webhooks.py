@@ -21,7 +21,7 @@ from archivebox.web.auth.page_access import allows, requires
 from archivebox.web.page.list_paging import page_of
 from archivebox.webhooks import registering, settling
 from archivebox.webhooks.delivery import Delivery
-from archivebox.webhooks.outbox import tell_test
+from archivebox.webhooks.outbox import enqueue_test_event
 from archivebox.webhooks.registering import WebhookRefusedError
 from archivebox.webhooks.webhook import Event, Webhook
 from archivebox.workers.egress.policies import reach_of
@@ -160,7 +160,7 @@ def again(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> HttpResp
 
 
 def _test(webhook: Webhook) -> str:
-    tell_test(webhook)
+    enqueue_test_event(webhook)
     return "Test sent. The result appears below in a moment."
 
 

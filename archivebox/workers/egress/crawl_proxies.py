@@ -84,7 +84,7 @@ class CrawlProxy:
 
 def _listener(crawl_id: UUID) -> socket.socket:
     """A socket that listens on the crawl's own port; several workers of ours, and none of anybody else, share it."""
-    path = DATA_FOLDER.way_out(crawl_id)
+    path = DATA_FOLDER.crawl_port(crawl_id)
     try:
         return listen(int(path.read_text()))
     except (FileNotFoundError, ValueError):
@@ -97,7 +97,7 @@ def _listener(crawl_id: UUID) -> socket.socket:
 
 
 def _write_port(crawl_id: UUID, listener: socket.socket) -> None:
-    path = DATA_FOLDER.way_out(crawl_id)
+    path = DATA_FOLDER.crawl_port(crawl_id)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     atomic_write(path, str(listener.getsockname()[1]))
 
@@ -138,7 +138,7 @@ class CrawlProxies:
 
     def is_known(self, crawl_id: UUID) -> bool:
         """Whether a crawl has a port already, here or from another worker."""
-        return crawl_id in self._proxies or DATA_FOLDER.way_out(crawl_id).exists()
+        return crawl_id in self._proxies or DATA_FOLDER.crawl_port(crawl_id).exists()
 
     def reserve(self) -> Proxy:
         """The proxy of a crawl that is yet to come: no policy is known of it, so nothing goes out by it."""

@@ -43,7 +43,7 @@ ROW_TIME = 2.0
 
 
 @dataclass(slots=True, eq=False)
-class Tie:
+class WorkerStream:
     """What leads to a worker that holds a proxy listener open, and what could not be sent to it yet."""
 
     stream: socket.socket
@@ -61,10 +61,10 @@ class Tie:
 class Workers:
     """The workers that hold a proxy listener open, and from where its connections left, as they know."""
 
-    ties: set[Tie] = field(default_factory=set)
+    ties: set[WorkerStream] = field(default_factory=set)
     local_addresses: LocalAddresses = field(default_factory=LocalAddresses)
 
-    def add(self, tie: Tie) -> None:
+    def add(self, tie: WorkerStream) -> None:
         self.ties.add(tie)
         for line in self.local_addresses.lines():
             tie.tell(line)
@@ -154,11 +154,11 @@ class Egress:
         gate.ports.add(port)
         self._ports.add(port)
         tie.setblocking(False)
-        gate.workers.add(known := Tie(tie))
+        gate.workers.add(known := WorkerStream(tie))
         self._loop.add_reader(tie.fileno(), self._forget_worker, gate, known)
         await gate.proxy_listener.listen(listener)
 
-    def _forget_worker(self, gate: CrawlListener, tie: Tie) -> None:
+    def _forget_worker(self, gate: CrawlListener, tie: WorkerStream) -> None:
         """A worker has nothing of this crawl any more, or has died; it says nothing by this socket but that."""
         self._loop.remove_reader(tie.stream.fileno())
         tie.stream.close()
@@ -180,7 +180,7 @@ class Egress:
         gate = self._gates.pop(crawl_id)
         gate.proxy_listener.close()
         self._ports -= gate.ports
-        DATA_FOLDER.way_out(crawl_id).unlink(missing_ok=True)
+        DATA_FOLDER.crawl_port(crawl_id).unlink(missing_ok=True)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = self._loop.create_task(work)

@@ -22,7 +22,7 @@ PATIENCE = 5.0
 
 
 @contextmanager
-def way_out(url: str, folder: Path, settings: Resolved, is_hook: Callable[[str], bool]) -> Iterator[Proxy]:
+def temporary_proxy(url: str, folder: Path, settings: Resolved, is_hook: Callable[[str], bool]) -> Iterator[Proxy]:
     """A proxy that stands meanwhile, by the rules of a crawl of ``url`` whose folder this is.
 
     ``is_hook``: whether this is the process id of one of its hooks.

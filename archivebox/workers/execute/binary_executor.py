@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
-from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.wakeups import notify_workers
 from archivebox.contract.binaries import BinaryRequest, in_known_ways
 from archivebox.contract.hook import Hook
 from archivebox.contract.reasons import Reason

@@ -52,15 +52,15 @@ class CommitCheck:
                 Process.objects.filter(pk=self._worker.pk).update(commit_number=self.number + 1)
             yield
         self.number += 1
-        self.wrote_for(leases)
+        self.note_commit(leases)
 
-    def rest_on(self, leases: Iterable[Lease]) -> None:
+    def confirm_leases(self, leases: Iterable[Lease]) -> None:
         """What was just claimed and loaded is committed: where that is lost, so is the commit that this makes."""
         if connection.vendor == "postgresql":
             with self.transaction(leases):
                 pass
 
-    def wrote_for(self, leases: Iterable[Lease]) -> None:
+    def note_commit(self, leases: Iterable[Lease]) -> None:
         """The last commit was in the name of these leases."""
         for lease in leases:
             self._last.pop(lease, None)

@@ -8,9 +8,9 @@ from uuid import UUID
 from django.db import models
 from django.utils import timezone
 
-from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.prepared import PreparedQuery
 from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.wakeups import notify_workers
 from archivebox.config.resolve import Resolved
 from archivebox.contract.binaries import BinaryRequest, merge, parse_request
 from archivebox.contract.hook import Hook
@@ -109,7 +109,7 @@ class CrawlRunExecutor(LeasedItem):
         failures = self.rules.failures
         columns = {"ready_at": timezone.now() if ready else None, "reason": failures[-1][:128] if failures else ""}
         self.engine.journal.update(CrawlRun, self.lease.pk, columns | ({"attempts": 0} if ready else {}), self.lease)
-        self.engine.journal.effect(_nothing, self.lease, ring=True)
+        self.engine.journal.effect(_nothing, self.lease, wake=True)
 
     def preempt(self) -> None:
         """Another crawl waits: begin no more Snapshots; when those that run have ended, it is its turn."""
@@ -234,7 +234,7 @@ class CrawlRules(HookRules):
         self._executor.steps.runs.ingest(run, partial(_ingest_records, lease.pk, run.row.process_id), records, lease)
         return True
 
-    def steps_are_over(self) -> None:
+    def on_steps_ended(self) -> None:
         """Ready once its foreground hooks are final and its ready-declaring ones are ready, ended or late."""
         executor = self._executor
         background = [item for item in executor.steps.schedule.planned if item.hook.background and item.hook.ready]
@@ -369,7 +369,7 @@ def _end_lease(lease: Lease, event: str) -> None:
         return
     with write_transaction():
         run.transition(event)
-        Process.lose_programs(crawl_id=run.crawl_id, snapshot_id=None)
+        Process.close_reported_programs(crawl_id=run.crawl_id, snapshot_id=None)
         notify_workers()
 
 

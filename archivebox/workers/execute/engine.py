@@ -109,7 +109,7 @@ class Engine:
         self.tabs = Tabs(DATA_FOLDER.tabs, self._at_once.tabs, self._at_once.tabs, loop)
         self.pages_in_flight, self.crawls_in_flight = self._at_once.pages, self._at_once.crawls
         """Pages that this worker may hold, but late ones, and crawls whose browser it may have up."""
-        self.divide_among(workers.at_work)
+        self.set_worker_share(workers.at_work)
         self.long_held = DebouncedCall(loop, LATE_AFTER)
         """Slots of hooks, which become late when they are held for long."""
         self.attended = DebouncedCall(loop, ATTENDED_AFTER)
@@ -135,9 +135,9 @@ class Engine:
         self._files = ThreadPoolExecutor(max_workers=1, thread_name_prefix="files")
         self._transfers = ThreadPoolExecutor(max_workers=TRANSFERS, thread_name_prefix="transfers")
         self._tasks: set[asyncio.Task[None]] = set()
-        loop.set_exception_handler(self.broke)
+        loop.set_exception_handler(self.exit_on_error)
 
-    def divide_among(self, workers: int) -> None:
+    def set_worker_share(self, workers: int) -> None:
         """Take this worker's part of what the machine does at once; what it has beyond that ends by itself."""
         at_once = self._at_once
         self.pages_in_flight = share(at_once.pages, workers)
@@ -154,7 +154,7 @@ class Engine:
         """Have a program looked for that no crawl's start has asked for; the hook waits as for any other."""
         if request.name not in self.programs.asked_for:
             self.programs.asked_for.add(request.name)
-            self.journal.effect(partial(Binary.want, request), ring=True)
+            self.journal.effect(partial(Binary.want, request), wake=True)
 
     async def beside(self, work: Callable[..., T], *arguments: object) -> T:
         """Look through many files, on a thread of its own: only who has as many waits for that."""
@@ -175,9 +175,9 @@ class Engine:
         self._tasks.discard(task)
         error = None if task.cancelled() else task.exception()
         if error is not None:
-            self.broke(self.loop, {"message": "A task broke", "exception": error})
+            self.exit_on_error(self.loop, {"message": "A task broke", "exception": error})
 
-    def broke(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    def exit_on_error(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Crash only: what went wrong here cannot be put right here. The next worker takes everything over."""
         log.critical("%s action=worker_broke", context.get("message"), exc_info=context.get("exception"))
         logging.shutdown()

@@ -15,10 +15,10 @@ from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transient import OF_DATABASE, is_disk_full, retry_transient
 from archivebox.config.resolve import SettingError
 from archivebox.jobs.action import DeferredError, JobAction
-from archivebox.jobs.begin import next_to_freeze
-from archivebox.jobs.carrying_out import NextPart, begin_anew, end_lease, freeze_part, next_part, write_part
+from archivebox.jobs.begin import next_selected
 from archivebox.jobs.job import Job
 from archivebox.jobs.kinds import actions
+from archivebox.jobs.runner import NextPart, add_next_part, end_lease, next_part, restart_job, write_part
 from archivebox.lib.object_store import ObjectStoreError
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.query import QueryError
@@ -87,10 +87,10 @@ class JobExecutor(LeasedItem):
     async def _go_on(self) -> None:
         """Until all is done, or somebody wants it to stop."""
         while self._job.total is None and not self.ending:
-            keys = await self._beside(next_to_freeze, self._job)
-            self._know(await self.engine.journal.write(self.lease, freeze_part, self._job, keys))
+            keys = await self._beside(next_selected, self._job)
+            self._know(await self.engine.journal.write(self.lease, add_next_part, self._job, keys))
         if not self.ending and not await self._beside(self._action.begin_or_resume):
-            self._know(await self.engine.journal.write(self.lease, begin_anew, self._job))
+            self._know(await self.engine.journal.write(self.lease, restart_job, self._job))
         while not self.ending:
             part: NextPart | None = await self.engine.journal.read(next_part, self._job)
             if part is None:

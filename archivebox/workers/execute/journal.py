@@ -25,9 +25,9 @@ from django.db import (
     transaction,
 )
 
-from archivebox.base_models.doorbell import notify_other_machines, ring_doorbell, ring_for_viewers
 from archivebox.base_models.table import table_of
 from archivebox.base_models.transient import retry_transient
+from archivebox.base_models.wakeups import notify_other_machines, wake_local_workers, wake_viewers
 from archivebox.base_models.work import WorkItem
 from archivebox.machine.process import Process
 from archivebox.workers.execute.commit_check import CommitCheck
@@ -79,7 +79,7 @@ class Batch:
     requeued: list[Change] = field(default_factory=list)
     """Those that a later change of the same row has to follow, as its status leads through the queue."""
     committed: "asyncio.Future[None] | None" = None
-    ring: bool = False
+    wake: bool = False
     number: int | None = None
     """Of the commit by which it was tried."""
     written_for: set[Lease] = field(default_factory=set)
@@ -151,11 +151,11 @@ class Journal:
             known.columns.update(columns)
         self._soon()
 
-    def effect(self, work: Callable[[], object], lease: Lease | None = None, *, ring: bool = False) -> None:
+    def effect(self, work: Callable[[], object], lease: Lease | None = None, *, wake: bool = False) -> None:
         """Something that needs the ORM, in the same transaction, after the rows of this batch."""
         self._batch.effects.append(Effect(lease, work))
-        self._batch.ring |= ring
-        self._soon(0.0 if ring else GATHER)
+        self._batch.wake |= wake
+        self._soon(0.0 if wake else GATHER)
 
     def ingest(
         self,
@@ -220,9 +220,9 @@ class Journal:
         committed = await committing
         if committed is None:
             return
-        ring_for_viewers()
-        if batch.ring:
-            ring_doorbell()
+        wake_viewers()
+        if batch.wake:
+            wake_local_workers()
         for effect, problem in committed.refused:
             effect.on_refused(problem)
         for work in batch.afterwards:
@@ -257,7 +257,7 @@ def _commit(batch: Batch, commits: CommitCheck) -> Committed:
     leases = batch.leases()
     commits.look()
     if batch.number is not None and batch.number <= commits.number:
-        commits.wrote_for(leases | batch.written_for)  # nothing but the confirmation of its commit was lost
+        commits.note_commit(leases | batch.written_for)  # nothing but the confirmation of its commit was lost
         return Committed([], [])
     batch.number = commits.number + 1
     with commits.transaction(leases | batch.written_for):
@@ -272,7 +272,7 @@ def _commit(batch: Batch, commits: CommitCheck) -> Committed:
         except BAD_VALUES:
             _write_one_by_one([*requeued, *kept])
         outcomes = [(effect, _carry_out(effect)) for effect in batch.effects if effect.lease not in lost]
-        if batch.ring:
+        if batch.wake:
             notify_other_machines()
     return Committed(list(lost), [(effect, problem) for effect, problem in outcomes if problem])
 

@@ -30,11 +30,11 @@ from archivebox.workers.queue import claim, watchers
 from archivebox.workers.queue.claim import Claimed, FetchRequest
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import (
+    end_with_reason,
     folder_unusable,
-    hold_up,
     is_of_folder,
     misconfigured,
-    put_aside,
+    postpone_crawl,
 )
 
 log = logging.getLogger(__name__)
@@ -94,7 +94,7 @@ def _visit(who: FetchRequest, idle_crawls: Mapping[UUID, bool], held: Collection
             claim.claim_snapshots(polled.claimed, who)
             _load_all(polled)
     if polled.loaded:
-        commits.rest_on(polled.loaded)
+        commits.confirm_leases(polled.loaded)
     # After the loads: what was claimed may have been cancelled long ago, and must not start.
     polled.asked = given_back(who, held) | requests(who.worker)
     polled.killed = [key for (key,) in _killed(who.machine)]
@@ -123,12 +123,12 @@ def _load(lease: Lease) -> Any:
     except OSError as error:
         if not is_of_folder(error):
             raise
-        log.warning("%s %s is put aside: %s action=put_aside", lease.model.__name__, lease.pk, error)
-        put_aside(lease, folder_unusable(error))
+        log.warning("%s %s is put aside: %s action=end_with_reason", lease.model.__name__, lease.pk, error)
+        end_with_reason(lease, folder_unusable(error))
         return None
     except (ConfError, SettingError) as error:
-        log.warning("%s %s is put aside: %s action=put_aside", lease.model.__name__, lease.pk, error)
-        hold_up(lease, misconfigured(error))
+        log.warning("%s %s is put aside: %s action=end_with_reason", lease.model.__name__, lease.pk, error)
+        postpone_crawl(lease, misconfigured(error))
         return None
 
 

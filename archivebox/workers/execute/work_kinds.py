@@ -1,6 +1,6 @@
 """The kinds of work that a worker does: how each is selected, loaded and executed.
 
-A kind is its model (with ``next_due`` and ``put_aside``), its executor's module, and one entry here.
+A kind is its model (with ``next_due`` and ``end_with_reason``), its executor's module, and one entry here.
 """
 
 from collections.abc import Callable, Sequence

@@ -51,11 +51,11 @@ from archivebox.workers.signals import OrchestratorSignal, WorkerSignal
 log = logging.getLogger(__name__)
 
 POLL_EVERY = 30.0
-"""Seconds after which a worker polls unasked, against a missed wake-up: a ringer may be killed before it rang."""
-POLL_DOORBELL = 0.1
-"""Seconds between two looks at the doorbell where no kernel tells."""
-GATHER_RINGS, GATHER_WHILE_BUSY = 0.001, 0.02
-"""Seconds between two polls: each seal of each worker rings, and a poll costs some milliseconds.
+"""Seconds after which a worker polls unasked, against a missed wake-up: who wakes may be killed before."""
+CHECK_WAKEUPS = 0.1
+"""Seconds between two checks of the wake-up file where the kernel does not report changes."""
+GATHER_WAKEUPS, GATHER_WHILE_BUSY = 0.001, 0.02
+"""Seconds between two polls: each seal of each worker wakes all, and a poll costs some milliseconds.
 
 A worker that holds pages has one of them ahead, and is in no hurry for more; one without is waited for.
 """
@@ -107,17 +107,17 @@ class Worker:
         self._load: Load | None = None
         """While there is more than one page."""
         self._pulse = pulse
-        self._rung = asyncio.Event()
+        self._woken = asyncio.Event()
         self._turn: asyncio.TimerHandle | None = None
         """When a crawl's turn is over, for which another waits."""
         self._freed = asyncio.Event()
-        """Set together with ``_rung`` when this worker may have more places than before."""
+        """Set together with ``_woken`` when this worker may have more places than before."""
         self.engine.on_capacity = self._wake
         self._stopping = asyncio.Event()
         self._sibling_died = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._store_upkeep: asyncio.Task[None] | None = None
-        self._doorbell = self._watch_doorbell()
+        self._wakeups = self._watch_wakeup_file()
 
     # --- the loop ---------------------------------------------------------------------------------------------
 
@@ -144,10 +144,10 @@ class Worker:
 
     async def _claim_due(self) -> claim.Claimed:
         """Take what is due, begin it, do what was asked for."""
-        self._rung.clear()
+        self._woken.clear()
         polled = await self._poll()
         if not polled.claimed and not self.held.all:
-            await self._wait(self._rung, POLL_AGAIN)
+            await self._wait(self._woken, POLL_AGAIN)
             if not self._stopping.is_set():
                 polled = await self._poll()
         return polled.claimed
@@ -237,26 +237,26 @@ class Worker:
         else:
             if self._turn is not None:
                 self._turn.cancel()
-            self._turn = self.loop.call_later(left, self._rung.set)
+            self._turn = self.loop.call_later(left, self._woken.set)
 
     def _wake(self) -> None:
         """Have it look at once, also where it waits because it was full."""
         self._freed.set()
-        self._rung.set()
+        self._woken.set()
 
     async def _gather(self) -> None:
-        """Until what rings at about the same time has rung."""
+        """Until other wake-ups of about the same time have come."""
         until = self.loop.time() + GATHER_WHILE_FULL
         while not (self._capacity().snapshots or self._stopping.is_set()) and (left := until - self.loop.time()) > 0:
             self._freed.clear()
             await self._wait(self._freed, left)
-        await asyncio.sleep(GATHER_WHILE_BUSY if self.held.pages else GATHER_RINGS)
+        await asyncio.sleep(GATHER_WHILE_BUSY if self.held.pages else GATHER_WAKEUPS)
 
     async def _sleep(self, next_at: datetime | None) -> None:
         seconds = POLL_EVERY if self.engine.disk.has_space() else disk_space.POLL_EVERY
         if next_at is not None:
             seconds = min(seconds, max(0.0, (next_at - timezone.now()).total_seconds()))
-        await self._wait(self._rung, seconds)
+        await self._wait(self._woken, seconds)
 
     async def _wait(self, event: asyncio.Event, seconds: float) -> None:
         with suppress(TimeoutError):
@@ -364,7 +364,7 @@ class Worker:
                 await self._renew()
             held = [lease.pk for lease in self.held.all]
             if await self.engine.journal.read(_reclaim_lost, self.process.pk, held):
-                self._rung.set()
+                self._woken.set()
             self.engine.has_other_machines = await self.engine.journal.read(fleet.has_other_machines)
             await self._wait(self._sibling_died, RENEW_EVERY)
 
@@ -402,12 +402,12 @@ class Worker:
 
     # --- the outside ------------------------------------------------------------------------------------------
 
-    def _watch_doorbell(self) -> FileWatcher:
-        DATA_FOLDER.doorbell.touch()
-        doorbell = FileWatcher(POLL_DOORBELL)
-        doorbell.add(DATA_FOLDER.doorbell, ATTRIB)
-        doorbell.tell(self.loop, lambda _: self._rung.set())
-        return doorbell
+    def _watch_wakeup_file(self) -> FileWatcher:
+        DATA_FOLDER.wakeup_file.touch()
+        watcher = FileWatcher(CHECK_WAKEUPS)
+        watcher.add(DATA_FOLDER.wakeup_file, ATTRIB)
+        watcher.tell(self.loop, lambda _: self._woken.set())
+        return watcher
 
     def _listen_for_the_end(self) -> None:
         for signum in (signal.SIGTERM, signal.SIGINT):
@@ -438,7 +438,7 @@ class Worker:
             self._sibling_died.set()
         if OrchestratorSignal.SIBLING_ADDED.value in said:
             self._workers += said.count(OrchestratorSignal.SIBLING_ADDED)
-            self.engine.divide_among(self._workers)
+            self.engine.set_worker_share(self._workers)
 
     def _journal_broke(self, error: Exception) -> None:
         """Nothing can be put on record any more: end at once; whoever comes next takes everything back."""
@@ -454,12 +454,12 @@ class Worker:
 
     async def _requeue_everything(self) -> None:
         """Release every item: trees end first, rows go back to the queue, nothing is counted as an attempt."""
-        self._doorbell.unwatch_all()
+        self._wakeups.unwatch_all()
         if self._tasks:
             await asyncio.wait(self._tasks)
         await asyncio.gather(*(held.requeue() for held in self.held.all.values()))
         await self.engine.close()
-        self._doorbell.close()
+        self._wakeups.close()
 
 
 def _clean_next_folder(upkeep: StorageUpkeep) -> None:
@@ -495,7 +495,7 @@ def _reclaim_lost(worker: UUID, held: Collection[UUID]) -> int:
         reclaim.close_orphaned_programs()
     count += reclaim.end_impossible_waits() + retry_when_idle()
     if connection.vendor == "postgresql":
-        count += fleet.beat()
+        count += fleet.record_heartbeat()
     return count
 
 

@@ -8,8 +8,8 @@ from uuid import UUID
 from django.db import connection, models
 from django.utils import timezone
 
-from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.wakeups import notify_workers
 from archivebox.base_models.work import LEASE, RENEW_EVERY, Request, lease_clock, work_models
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.reasons import Reason
@@ -32,7 +32,7 @@ SWEEP_EVERY = timedelta(seconds=RENEW_EVERY / 2)
 """How long no other machine looks for what silent ones held."""
 
 
-def beat() -> int:
+def record_heartbeat() -> int:
     """Give a sign of life of this machine, and take back what silent ones held; returns how much came back.
 
     One machine at a time takes back, and wakes all. Each takes over the public keys of the others.

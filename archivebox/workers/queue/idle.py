@@ -2,8 +2,8 @@
 
 from django.utils import timezone
 
-from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.wakeups import notify_workers
 from archivebox.contract.reasons import Reason
 from archivebox.core.archiveresult import IDLE_WAIT, ArchiveResult, is_due_when_idle
 from archivebox.core.snapshot import Snapshot

@@ -4,8 +4,8 @@ import errno
 
 from django.utils import timezone
 
-from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.wakeups import notify_workers
 from archivebox.contract.failures import is_retried_by_itself
 from archivebox.contract.reasons import Reason, split
 from archivebox.core.archiveresult import back_off
@@ -42,11 +42,11 @@ def quarantine(lease: Lease) -> bool:
     """Put aside what killed its workers too often in a row; False if it did not."""
     if not lease.model.rows(pk=lease.pk, owner=lease.owner, attempts__gte=MAX_DEATH_WEIGHT).exists():
         return False
-    put_aside(lease, Reason.WORKER_LOST)
+    end_with_reason(lease, Reason.WORKER_LOST)
     return True
 
 
-def put_aside(lease: Lease, reason: str, max_attempts: int = 1) -> None:
+def end_with_reason(lease: Lease, reason: str, max_attempts: int = 1) -> None:
     """End a leased item with this reason, and begin anew when somebody asks for it again. Nothing of it may run.
 
     What a page has left to do is tried again by itself, ``max_attempts`` times, where the reason may pass.
@@ -58,14 +58,14 @@ def put_aside(lease: Lease, reason: str, max_attempts: int = 1) -> None:
             elif isinstance(item, CrawlRun):
                 _pause_crawl(item, reason)
             else:
-                item.put_aside(reason)
+                item.end_with_reason(reason)
         notify_workers()
 
 
-def hold_up(lease: Lease, reason: str) -> None:
+def postpone_crawl(lease: Lease, reason: str) -> None:
     """Have the crawl of a leased item wait, which loses nothing. Nothing of the item may run."""
     if lease.model is not Snapshot:
-        put_aside(lease, reason)
+        end_with_reason(lease, reason)
         return
     with write_transaction():
         rows = Snapshot.rows(pk=lease.pk, fence=lease.fence)

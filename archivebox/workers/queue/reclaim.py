@@ -17,8 +17,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.wakeups import notify_workers
 from archivebox.base_models.work import MOST_BACK_OFF, work_models
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.archiveresult import ArchiveResult

@@ -6,9 +6,9 @@ from uuid import UUID
 from django.db import connection, models
 from django.utils import timezone
 
-from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.wakeups import notify_workers
 from archivebox.base_models.work import HELD
 from archivebox.contract.reasons import Reason
 from archivebox.core.crawl_control.edit_crawl import cancel_pages, cancel_retries

@@ -11,7 +11,7 @@ import django
 from archivebox.config.collection import CollectionError, choose_data_dir, open_collection
 from archivebox.config.conffile import ConfError
 from archivebox.config.resolve import SettingError
-from archivebox.lib.garbage import without_collections
+from archivebox.lib.garbage import paused_gc
 from archivebox.workers.supervise.children import ServeCommands
 
 
@@ -29,7 +29,7 @@ def orchestrate(arguments: Sequence[str], commands: ServeCommands | None = None)
     choose_data_dir(given.data_dir)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "archivebox.config.settings")
     try:
-        with without_collections():
+        with paused_gc():
             django.setup()
             open_collection(create=False)
             from archivebox.workers.supervise import orchestrator  # models can be imported only now

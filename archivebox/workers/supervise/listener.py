@@ -1,6 +1,6 @@
-"""The listener: one per orchestrator where machines share a database; it rings the doorbell when another has work.
+"""The listener: one per orchestrator where machines share a database; it wakes the workers when another has work.
 
-It waits on one connection (LISTEN). While the database is away it tries to connect again, and rings once it could:
+It waits on one connection (LISTEN). While the database is away it tries to connect again, and wakes them once it could:
 what was notified meanwhile is lost. Nothing depends on it: who hears nothing polls every thirty seconds.
 """
 
@@ -15,8 +15,8 @@ from uuid import UUID
 
 from django.db import connection
 
-from archivebox.base_models.doorbell import CHANNEL, ring_doorbell, sender
 from archivebox.base_models.transient import OF_DATABASE, TRY_EVERY, transient_problem
+from archivebox.base_models.wakeups import CHANNEL, sender_id, wake_local_workers
 from archivebox.base_models.work import RENEW_EVERY
 from archivebox.lib.wakeup import wakeup_pipe
 from archivebox.machine.process import Process
@@ -34,7 +34,7 @@ class FleetListener:
     def __init__(self, pulse: socket.socket) -> None:
         self.is_stopping = False
         self._pulse = pulse
-        self._us = sender()
+        self._us = sender_id()
         self._beat_at = 0.0
         self._problem = ""
         self._selector = selectors.DefaultSelector()
@@ -53,10 +53,10 @@ class FleetListener:
                 self._wait_after(error)
 
     def _listen(self) -> None:
-        """Ring once for what was missed, then whenever another data folder has notified."""
+        """Wake the workers once for what was missed, then whenever another data folder has notified."""
         with connection.cursor() as cursor:
             cursor.execute(f"LISTEN {CHANNEL}")
-        ring_doorbell()
+        wake_local_workers()
         self._problem = ""
         descriptor: int = connection.connection.fileno()
         self._selector.register(descriptor, selectors.EVENT_READ)
@@ -64,7 +64,7 @@ class FleetListener:
             while not self.is_stopping:
                 self._sleep(RENEW_EVERY)
                 if self._senders() - {self._us}:
-                    ring_doorbell()
+                    wake_local_workers()
         finally:
             self._selector.unregister(descriptor)
 

@@ -96,7 +96,7 @@ class Orchestrator:
         self.listeners = Children()
         """The one process that hears other machines, where there may be any."""
         # The way from all workers to that process; it outlives both, and what waits in it goes to the next one.
-        self.ports_in, self.ports_out = socket.socketpair()
+        self.ports_in, self.crawl_ports = socket.socketpair()
         self.watchers: dict[Path, int | None] = {}
         self.journal = ExitJournal(DATA_FOLDER.exits)
         self.selector = selectors.DefaultSelector()
@@ -233,10 +233,10 @@ class Orchestrator:
 
     def _listen_for_ways(self) -> None:
         """Until somebody hands over a port: no other process is there that would take it."""
-        self.selector.register(self.ports_out, selectors.EVENT_READ, self._start_egress)
+        self.selector.register(self.crawl_ports, selectors.EVENT_READ, self._start_egress)
 
     def _start_egress(self) -> None:
-        self.selector.unregister(self.ports_out)
+        self.selector.unregister(self.crawl_ports)
         self._way_is_wanted = True
 
     def _fork(self, among: Children, body: Callable[[UUID, socket.socket], int]) -> None:
@@ -279,7 +279,7 @@ class Orchestrator:
             self.spare = None
 
     def _be_worker(self, key: UUID, pulse: socket.socket) -> int:
-        self.ports_out.close()
+        self.crawl_ports.close()
         processes.set_title("archivebox worker")
         crew = WorkerCount(self.wanted if self.as_needed else self.count, self.count)
         return worker.main(
@@ -295,16 +295,16 @@ class Orchestrator:
     def _be_egress(self, key: UUID, pulse: socket.socket) -> int:
         self.ports_in.close()
         processes.set_title("archivebox egress")
-        return egress.main(key, self.process.pk, ports_in=self.ports_out, pulse=pulse)
+        return egress.main(key, self.process.pk, ports_in=self.crawl_ports, pulse=pulse)
 
     def _be_commands(self, serve: ServeCommands, key: UUID, pulse: socket.socket) -> int:
         self.ports_in.close()
-        self.ports_out.close()
+        self.crawl_ports.close()
         return serve(key, self.process.pk, pulse)
 
     def _be_listener(self, key: UUID, pulse: socket.socket) -> int:
         self.ports_in.close()
-        self.ports_out.close()
+        self.crawl_ports.close()
         processes.set_title("archivebox listener")
         return listener.main(key, self.process.pk, pulse=pulse)
 
@@ -379,7 +379,7 @@ class Orchestrator:
                 self.journal.write(handle.identity, status)
             self._tell_workers(OrchestratorSignal.SIBLING_DIED)  # who take back what it held before their next beat
         log.info("A process of ours ended action=worker_ended pid=%d exit=%s", pid, status.exit_code)
-        among.restarts.one_died(lived=time.monotonic() - handle.started, exit_code=status.exit_code)
+        among.restarts.record_death(lived=time.monotonic() - handle.started, exit_code=status.exit_code)
 
     def _tell_workers(self, word: bytes) -> None:
         for handle in self.workers.values():
@@ -460,13 +460,13 @@ def main(
     process = retry_transient(lambda: Process.begin(key, process_type=Process.TypeChoices.ORCHESTRATOR))
     error: BaseException | None = None
     try:
-        retry_transient(recovery.sweep_machine)
+        retry_transient(recovery.recover_machine)
         settings = resolve_settings(base_layers())
         wish = settings.find_int("WORKERS")
         connections.close_all()
         count = wish or os.cpu_count() or 1
         Orchestrator(process, count, lock, as_needed=wish is None, commands=commands, spare=spare).run()
-        retry_transient(recovery.close_the_last)
+        retry_transient(recovery.close_remaining_rows)
         # Who only adds now and then has no worker that lives for ten seconds.
         cleanup_today(settings.get_int("PROCESS_RETENTION_DAYS"))
     except Exception as problem:

@@ -28,7 +28,7 @@ from archivebox.workers.queue.reclaim import abandoned, reclaim_dead_workers
 log = logging.getLogger(__name__)
 
 
-def sweep_machine() -> int:
+def recover_machine() -> int:
     """At an orchestrator's start: rows, processes and leases of all that came before it; returns what it changed."""
     changed = reclaim_dead_workers()
     with write_transaction():
@@ -133,7 +133,7 @@ def _forget_leftovers() -> None:
             journal.forget(identity)
 
 
-def close_the_last() -> None:
+def close_remaining_rows() -> None:
     """At an orchestrator's end nothing is left: no hook runs, whoever its parent is by now, and no row says so.
 
     What is a zombie now came to a parent outside, and will not be reaped by us.

@@ -21,6 +21,6 @@ class Restarts:
     def not_before(self, moment: float) -> None:
         self.at = max(self.at, moment)
 
-    def one_died(self, *, lived: float, exit_code: int | None) -> None:
+    def record_death(self, *, lived: float, exit_code: int | None) -> None:
         self._early_deaths = self._early_deaths + 1 if lived < EARLY and exit_code != 0 else 0
         self.at = time.monotonic() + CRASH_DELAY[min(self._early_deaths, len(CRASH_DELAY) - 1)]

@@ -142,7 +142,7 @@ def _wind_down_orphans(supervisord: Process) -> None:
     deadline = time.monotonic() + WIND_DOWN
     for identity in left:
         with suppress(TimeoutError):
-            processes.wait_gone(identity, max(0.0, deadline - time.monotonic()))
+            processes.wait_until_gone(identity, max(0.0, deadline - time.monotonic()))
 
 
 def _tell_where(app: ListenAddress, tell: Tell) -> None:

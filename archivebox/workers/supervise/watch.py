@@ -17,9 +17,9 @@ from uuid import UUID
 
 from django.db import DatabaseError, connection, connections
 
-from archivebox.base_models.doorbell import ring_doorbell
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.transient import transient_problem
+from archivebox.base_models.wakeups import wake_local_workers
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import APPLICATION, base_layers, resolve_settings
 from archivebox.lib import processes
@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 POLL_EVERY = 5.0
 """Seconds after which a watcher checks without having been told of anything."""
 POLL_FILES = 0.2
-"""Seconds between two looks at doorbell and lock where no kernel tells."""
+"""Seconds between two checks of the wake-up file and the lock where the kernel does not report changes."""
 RELEASE = 0.05
 """Seconds in which the lock of a file that was closed is free: the kernel tells of the closing first."""
 WIND_DOWN = 12.0
@@ -122,11 +122,11 @@ class OrchestratorWatch:
         processes.become_subreaper()
         self._not_ours = processes.orphans()  # children of the shell whose place we took by exec
         DATA_FOLDER.watchers.mkdir(parents=True, exist_ok=True)
-        DATA_FOLDER.doorbell.touch()
+        DATA_FOLDER.wakeup_file.touch()
         self._lock = watchers.begin(self.path, self.only)
         DATA_FOLDER.orchestrator_lock.touch(0o600)
         self._watcher = FileWatcher(POLL_FILES)
-        self._watcher.add(DATA_FOLDER.doorbell, ATTRIB)
+        self._watcher.add(DATA_FOLDER.wakeup_file, ATTRIB)
         self._watcher.add(DATA_FOLDER.orchestrator_lock, CLOSE_WRITE)
         self._watcher.register(self._selector)
         self._selector.register(self._signals_r, selectors.EVENT_READ)
@@ -134,7 +134,7 @@ class OrchestratorWatch:
         self._wakeup = signal.set_wakeup_fd(self._signals_w, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         self.spare = RecordedSpare.of_command(self.parent)
-        ring_doorbell()  # workers that were at work for others alone may take more now
+        wake_local_workers()  # workers that were at work for others alone may take more now
         self.keep_orchestrator()
         return self
 
@@ -146,7 +146,7 @@ class OrchestratorWatch:
     # --- waiting ----------------------------------------------------------------------------------------------
 
     def wait(self, until: Callable[[], bool], on_change: Callable[[], None] | None = None) -> None:
-        """Sleep until ``until()`` holds, which is asked after each ring. Raises Interrupted."""
+        """Sleep until ``until()`` holds, which is asked after each wake-up. Raises Interrupted."""
         while not self._check(until, on_change):
             self._sleep(self.poll_every)
             if self._signum:
@@ -193,7 +193,7 @@ class OrchestratorWatch:
         return True
 
     def _sleep(self, seconds: float) -> None:
-        """Until the doorbell rings, a signal comes, a child ends, or whoever held the orchestrator's lock lets go."""
+        """Until the wake-up file changes, a signal comes, a child ends, or the orchestrator's lock is released."""
         patience = min(RELEASE, seconds) if self._released else seconds
         self._released = False
         watcher = self._watcher
@@ -263,7 +263,7 @@ class OrchestratorWatch:
         self.path.unlink(missing_ok=True)
         os.close(self._lock)
         self._lock = None
-        ring_doorbell()
+        wake_local_workers()
 
     def leave(self) -> None:
         """Watch no longer, and wait for the end of our orchestrator, unless somebody else watches."""
@@ -301,8 +301,8 @@ def _put_on_record() -> None:
     """Nobody is left who would: the ends of what was killed, and the leases that it held."""
     lock = orchestrator.acquire_lock(wait=False)
     if lock is not None:  # else another orchestrator does
-        recovery.sweep_machine()
-        recovery.close_the_last()
+        recovery.recover_machine()
+        recovery.close_remaining_rows()
         os.close(lock)
 
 

@@ -33,7 +33,7 @@ def is_gone(pid: int) -> bool:
     return state == "Z"
 
 
-def wait_gone(pids: list[int], seconds: float = FIVE) -> None:
+def wait_until_gone(pids: list[int], seconds: float = FIVE) -> None:
     """Wait until the processes are gone; under load the machine's own delay is added to the promise."""
     end = time.monotonic() + seconds * 4
     while not all(map(is_gone, pids)):
@@ -69,7 +69,7 @@ def test_everything_under_the_server_is_on_record_with_its_parent(tmp_path: Path
         "    print(row.status, row.exit_code, row.end_reason, row.ended_at is not None)"
     )
     assert in_collection(tmp_path, code).splitlines() == ["exited 0 exited True"] * 2
-    wait_gone(list(pids.values()))
+    wait_until_gone(list(pids.values()))
 
 
 def test_a_server_works_with_few_open_files(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_a_signal_winds_everything_down(tmp_path: Path, signum: signal.Signals) 
     with Server(tmp_path) as server:
         pids = server.processes()
         assert server.stop(signum) == 128 + signum
-        wait_gone(list(pids.values()))
+        wait_until_gone(list(pids.values()))
         assert not list((tmp_path / "run" / "watchers").iterdir())
 
 
@@ -146,7 +146,7 @@ def test_when_the_cli_is_killed_supervisord_and_the_web_server_end(tmp_path: Pat
         pids = server.processes()
         server.cli.send_signal(signal.SIGKILL)
         server.cli.wait(90)
-        wait_gone([pids["supervisord"], pids["web"]])
+        wait_until_gone([pids["supervisord"], pids["web"]])
     with Server(tmp_path) as server:
         code = (
             "from archivebox.machine.models import Process\n"
@@ -162,7 +162,7 @@ def test_when_supervisord_is_killed_the_cli_ends_the_rest_and_says_so(tmp_path: 
         os.kill(pids["supervisord"], signal.SIGKILL)
         assert server.cli.wait(60) == 1
         assert "supervisord has ended by itself" in server.output
-        wait_gone([pids["web"]])
+        wait_until_gone([pids["web"]])
 
 
 def test_a_killed_web_server_is_started_again_and_its_row_is_closed(tmp_path: Path) -> None:

@@ -28,9 +28,9 @@ from archivebox.jobs.imported import Imported
 from archivebox.jobs.models import Job
 from archivebox.machine.models import Process
 from archivebox.web.views.add import form as add_form
-from tests.carrying_out import carried_out
 from tests.integration.api.conftest import Caller, Make
 from tests.integration.api.test_mcp import call
+from tests.job_runner import carried_out
 
 pytestmark = [pytest.mark.usefixtures("collection"), pytest.mark.database]
 URLS = ["https://a.example/", "https://b.example/x?y"]

@@ -17,8 +17,8 @@ from archivebox.core.models import Snapshot
 from archivebox.imports.page import NotReadableError
 from archivebox.jobs.models import Job
 from archivebox.web.auth import confirmation
-from tests.carrying_out import carried_out
 from tests.integration.api.conftest import Caller, Make
+from tests.job_runner import carried_out
 from tests.old_collection import make_old_collection
 from tests.unit.imports.archives import Said, write_warc
 

@@ -17,13 +17,13 @@ from django.http import HttpResponse
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.crawls.models import Crawl
 from archivebox.jobs.actions import ACTIONS, AddLinks
-from archivebox.jobs.carrying_out import next_part
 from archivebox.jobs.imported import Imported
 from archivebox.jobs.models import Job
+from archivebox.jobs.runner import next_part
 from tests import factories
 from tests.browser_databases import PLACES, made
-from tests.carrying_out import carried_out
 from tests.integration.api.conftest import Caller, Make
+from tests.job_runner import carried_out
 from tests.status_triggers import arrange
 from tests.webserver.markup import page_of
 

@@ -13,8 +13,8 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.models import Snapshot
 from archivebox.jobs import inspecting
 from archivebox.jobs.models import Job
-from tests.carrying_out import carried_out
 from tests.integration.api.conftest import Caller, Make
+from tests.job_runner import carried_out
 from tests.old_collection import make_old_collection
 from tests.unit.imports.archives import Said, write_warc
 

@@ -26,7 +26,7 @@ from archivebox.crawls.schedule import CrawlSchedule, Template
 from archivebox.jobs.job import Job, JobFailure
 from archivebox.machine.models import Machine, Process
 from archivebox.replay.capability import Capability, Purpose
-from archivebox.web.auth.replay_access import look_up
+from archivebox.web.auth.replay_access import folder_opened_by
 from archivebox.web.auth.sessions import digest
 from tests import factories
 from tests.integration.api.conftest import Caller, Make
@@ -215,6 +215,6 @@ def test_a_capability_opens_nothing_from_the_moment_on_that_its_page_is_hidden(
     monkeypatch.setattr(connection, "close", lambda: None)  # that of the test
     editor, key = caller("editor"), UUID(there[MEMBERS].keys["snapshot_id"])
     right = Capability(key, Purpose.FILES, digest(editor.client.session.session_key or ""))
-    assert look_up(right) is not None
+    assert folder_opened_by(right) is not None
     caller("owner").client.post(f"/snapshots/{key}/visibility/", {"visibility": "private"})
-    assert look_up(right) is None
+    assert folder_opened_by(right) is None

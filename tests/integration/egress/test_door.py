@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from archivebox.lib.egress import DialRules, Endpoint, Upstream
-from archivebox.lib.egress.proxy_requests import ProxyRequest, read_asked
+from archivebox.lib.egress.proxy_requests import ProxyRequest, read_proxy_request
 from archivebox.lib.networks import NetworkRules, OpenedNetworks
 from tests.integration.egress.conftest import OpenDoor, Proxy, read_all
 from tests.site.serve import Site
@@ -247,7 +247,7 @@ def test_the_person_s_own_proxy_reads_no_other_host_in_a_url_than_we_did() -> No
         reader = asyncio.StreamReader()
         reader.feed_data(b"GET http://10.0.0.1\\@far.example?a HTTP/1.1\r\n\r\n")
         writer = asyncio.StreamWriter(Closed(), asyncio.Protocol(), None, asyncio.get_running_loop())
-        return await read_asked(reader, writer)
+        return await read_proxy_request(reader, writer)
 
     found = asyncio.run(asked())
     assert found.place == Endpoint("far.example", 80)

@@ -58,8 +58,8 @@ def test_over_tls_the_certificate_has_to_be_trusted(monkeypatch: pytest.MonkeyPa
             sent(taking)
         assert not taking.posts
         monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
-        posting.trusting_the_system.cache_clear()
+        posting.system_ssl_context.cache_clear()
         try:
             assert sent(taking).status == 204
         finally:
-            posting.trusting_the_system.cache_clear()
+            posting.system_ssl_context.cache_clear()

@@ -17,8 +17,8 @@ from django.db import connection, models, transaction  # noqa: E402
 from django.db.models import F, Q  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from archivebox.base_models.doorbell import notify_workers  # noqa: E402
 from archivebox.base_models.users import system_user  # noqa: E402
+from archivebox.base_models.wakeups import notify_workers  # noqa: E402
 from archivebox.base_models.work import Request  # noqa: E402
 from archivebox.config.collection import open_collection  # noqa: E402
 from archivebox.core.crawl_control import edit_crawl  # noqa: E402
@@ -223,7 +223,7 @@ def look_again_for(name: str) -> int:
 
 
 def ask_without_ring(model: str, key: str, request: str) -> int:
-    """Leave a request with the holder and ring nobody: its holder is about to be killed."""
+    """Leave a request with the holder and wake nobody: its holder is about to be killed."""
     return MODELS[model]._default_manager.filter(pk=key, owner__isnull=False).update(request=request)
 
 
@@ -232,7 +232,7 @@ def clock_went_back(hours: float) -> int:
     ahead = timedelta(hours=hours)
     with transaction.atomic():
         for item in (Snapshot, CrawlRun, Crawl):  # in the order in which workers lock them
-            item.rows().hold()
+            item.rows().lock()
         count = Process.objects.filter(status="running", process_type="hook").update(started_at=F("started_at") - ahead)
         for model in (Crawl, CrawlRun, Snapshot, ArchiveResult):
             count += model.objects.filter(retry_at__isnull=False).update(retry_at=F("retry_at") + ahead)

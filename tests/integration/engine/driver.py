@@ -270,10 +270,10 @@ class Collection:
         for watcher in self.watchers:
             watcher.wait(PATIENCE)
         self.watchers.clear()
-        self.wait_gone()
+        self.wait_until_gone()
         self.check_nothing_left()
 
-    def wait_gone(self) -> None:
+    def wait_until_gone(self) -> None:
         """Wait until nothing of this collection runs any more."""
         self.wait("nothing of this collection runs", lambda: not self.live())
         self.wait("nobody orchestrates", lambda: not is_locked(self.root / "run" / "orchestrator.lock"))

@@ -36,7 +36,7 @@ def check(made: Collection, adders: list["subprocess.Popen[str]"]) -> None:
     assert [adder.returncode for adder in adders] == [0] * len(adders), errors
     for output, _ in said:
         assert [json.loads(line) for line in output.splitlines() if line.startswith("{")]
-    made.wait_gone()
+    made.wait_until_gone()
     made.check_nothing_left()
     assert made.actor.ask("is_intact") == "ok"
 

@@ -53,7 +53,7 @@ def test_add_and_its_workers_outlive_a_restart_of_the_database(server: Cluster, 
     assert "Traceback" not in said
     assert said.count(AWAY) <= 1
     assert before < len(on_it.ledger) == len(set(on_it.ledger)) == PAGES * 3
-    on_it.wait_gone()
+    on_it.wait_until_gone()
     on_it.check_nothing_left()
 
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from archivebox.lib.processes import wait_gone
+from archivebox.lib.processes import wait_until_gone
 from tests.integration.engine.driver import Collection, Row, identity_of
 from tests.integration.engine.waiting import (
     BY_ITSELF,
@@ -210,7 +210,7 @@ def test_siblings_take_back_what_a_dead_worker_held(forked: Collection) -> None:
     for _ in range(4):
         killed = identity_of(beside(forked, {owner, sibling})[0])
         killed.signal(signal.SIGKILL)
-        wait_gone(killed, 30)
+        wait_until_gone(killed, 30)
     born = {row["pk"] for row in forked.processes(worker_type="worker")}
     identity_of(forked.processes(pk=owner)[0]).signal(signal.SIGKILL)
     forked.wait("taken over", lambda: owner_of_page(forked) not in {None, owner})

@@ -146,14 +146,14 @@ def test_a_hook_that_outlives_its_worker_and_the_proxy_keeps_its_way_out(forked:
     forked.watch()
     forked.wait("the hook on record", lambda: forked.hooks("again", status="running"))
     forked.wait_ledger("up")
-    (way_out,) = (int(each.read_text()) for each in (forked.root / "run" / "egress").iterdir())
+    (crawl_port,) = (int(each.read_text()) for each in (forked.root / "run" / "egress").iterdir())
     both = [proxy_of(forked), *(identity_of(row) for row in forked.processes(worker_type="worker", status="running"))]
     for one in both:
         one.signal(signal.SIGSTOP)
     for one in both:
         one.signal(signal.SIGKILL)
     forked.wait("adopted", lambda: forked.rows("Snapshot", "owner", owner__isnull=False, fence__gt=1))
-    forked.wait("its port", lambda: is_listened_on(way_out))
+    forked.wait("its port", lambda: is_listened_on(crawl_port))
     (forked.root / "go").touch()
     forked.wait_sealed()
     assert forked.results()["again"]["status"] == "noresults", forked.results()

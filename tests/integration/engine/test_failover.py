@@ -95,7 +95,7 @@ def test_who_waits_for_a_crawl_that_was_lost_is_told(server: Cluster, on_it: Col
     assert add.returncode == 1, said
     assert "Add its URLs again" in said
     assert "Traceback" not in said
-    on_it.wait_gone()
+    on_it.wait_until_gone()
     on_it.check_nothing_left()
 
 

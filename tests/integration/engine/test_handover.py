@@ -192,7 +192,7 @@ def test_a_caller_goes_on_by_itself_when_the_server_ends(served: Collection) -> 
     status, records, err = ended(command)
     assert status == 0, err
     assert [record["type"] for record in records] == ["Crawl", "Snapshot", "Summary"]
-    served.wait_gone()
+    served.wait_until_gone()
     served.check_nothing_left()
     assert not DataFolder(served.root).commands_socket.exists()
 

@@ -106,7 +106,7 @@ def take_over(here: Collection, elsewhere: Collection, machine: Namespace, kinds
         watcher.terminate()
     machine.terminate()
     here.watchers.clear()
-    here.wait_gone()
+    here.wait_until_gone()
     here.check_nothing_left()
 
 

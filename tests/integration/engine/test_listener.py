@@ -9,7 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from archivebox.base_models.doorbell import CHANNEL
+from archivebox.base_models.wakeups import CHANNEL
 from tests.integration.engine.driver import Collection, collection, wait_for
 from tests.suite.packages import missing
 from tests.suite.postgres import Cluster, cluster
@@ -57,21 +57,21 @@ def listeners(of: Collection) -> int:
     return int(found[0]) if found else 0
 
 
-def rung(of: Collection) -> int:
+def touched(of: Collection) -> int:
     return (of.root / "run" / "doorbell").stat().st_mtime_ns
 
 
-def has_rung_since(moment: int, of: Collection) -> bool:
-    return rung(of) > moment
+def was_touched_since(moment: int, of: Collection) -> bool:
+    return touched(of) > moment
 
 
 def check_wakes(here: Collection, elsewhere: Collection) -> None:
-    """Notify here, and see the doorbell rung elsewhere; a worker without work rings at nothing."""
+    """Notify here, and see the wake-up file touched elsewhere; a worker without work touches none."""
     wait_for("it listens", lambda: listeners(here) == 1)
     for _ in range(3):
-        before = rung(elsewhere)
+        before = touched(elsewhere)
         here.actor.ask("deliver_now")
-        elsewhere.wait("its doorbell", partial(has_rung_since, before, elsewhere))
+        elsewhere.wait("its wake-up file", partial(was_touched_since, before, elsewhere))
 
 
 def test_an_idle_machine_is_woken(server: Cluster, here: Collection, elsewhere: Collection) -> None:

@@ -50,7 +50,7 @@ class Machines:
             for watcher in one.watchers:
                 watcher.wait()
             one.watchers.clear()
-            one.wait_gone()
+            one.wait_until_gone()
 
     def noted(self, word: str) -> list[str]:
         """Which pages did so, in the order of time, on all machines."""

@@ -33,7 +33,7 @@ def test_when_who_watches_is_killed_the_rest_ends_by_itself(each_mode: Collectio
     (watcher,) = each_mode.watchers
     watcher.kill()
     watcher.wait()
-    each_mode.wait_gone()
+    each_mode.wait_until_gone()
     assert {row["status"] for row in each_mode.results().values()} == {"noresults", "queued"}
     each_mode.watchers.clear()
     each_mode.watch()

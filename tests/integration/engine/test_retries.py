@@ -44,7 +44,7 @@ def test_back_off_runs_the_failed_hook_alone_until_it_works(each_mode: Collectio
 
 
 def test_a_retry_takes_place_by_itself_while_somebody_watches(forked: Collection) -> None:
-    """Nobody rings: the timer for the earliest moment is what wakes the worker."""
+    """Nothing wakes it: the timer for the earliest moment is what wakes the worker."""
     forked.plugin("moody", {"on_Snapshot__20_moody.sh": NOTE + "note tries\n[ -e ok ] || { touch ok; exit 1; }\n"})
     forked.add()
     forked.watch()

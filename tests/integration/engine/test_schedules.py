@@ -28,7 +28,7 @@ def test_each_due_time_makes_one_crawl_though_workers_race_and_are_killed(
         return all(len(crawls_of(forked, key)) >= times for key in keys) and forked.is_sealed()
 
     forked.watch_with(2)
-    forked.actor.ask("let_come", schedules=keys, seconds=0.5)  # no bell rings then: they wake by themselves
+    forked.actor.ask("let_come", schedules=keys, seconds=0.5)  # nothing wakes the workers then
     forked.wait("a crawl of each", lambda: is_made(1))
     forked.actor.ask("let_come", schedules=keys)
     forked.wait("the first of them", lambda: len(forked.rows("Crawl", schedule_id__in=keys)) > SCHEDULES)

@@ -45,4 +45,4 @@ def test_a_server_whose_output_goes_to_a_full_disk_goes_on(forked: Collection) -
     server.send_signal(signal.SIGINT)
     assert server.wait(PATIENCE) in {0, 130}
     forked.watchers.clear()
-    forked.wait_gone()
+    forked.wait_until_gone()

@@ -62,7 +62,7 @@ def started(made: Collection, **where: str) -> list[datetime]:
     return sorted(datetime.fromisoformat(str(row["started_at"])) for row in made.rows("Process", "started_at", **where))
 
 
-def test_a_doorbell_that_a_hook_removes_is_made_anew(forked: Collection) -> None:
+def test_a_wakeup_file_that_a_hook_removes_is_made_anew(forked: Collection) -> None:
     forked.plugin("removes", {"on_Snapshot__10_removes.sh": 'rm -f "$DATA_DIR/run/doorbell"\n'})
     forked.watch()
     forked.wait_sealed(forked.add("http://one.test/"))

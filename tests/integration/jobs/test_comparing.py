@@ -18,13 +18,13 @@ from archivebox.crawls.models import Crawl
 from archivebox.jobs.action import DeferredError
 from archivebox.jobs.actions import ACTIONS
 from archivebox.jobs.begin import JobRequest, begin
+from archivebox.jobs.idle_check import IdleCheck
 from archivebox.jobs.measuring import AFTER_A_PROBLEM, measure_when_idle
 from archivebox.jobs.models import Job, JobFailure, JobPart
-from archivebox.jobs.turns import IdleCheck
 from archivebox.machine.models import Process
 from archivebox.replay.likeness import Comparing, PreemptedError
 from tests import factories
-from tests.carrying_out import carried_out, leased
+from tests.job_runner import carried_out, leased
 from tests.site.pictures import TEAL, png
 from tests.status_triggers import arrange
 from tests.webserver.recording import Page, record
@@ -191,23 +191,23 @@ def test_pages_that_wait_come_first_and_those_at_work_where_no_core_is_idle(monk
     job = leased(begin(JobRequest("measure", created_by=system_user(), snapshots=[page.pk])))
     action, turn = ACTIONS["measure"](job), IdleCheck()
     action.begin_or_resume()
-    assert turn.has_come()
-    assert not turn.is_over()
+    assert turn.may_start()
+    assert not turn.must_stop()
 
     factories.crawl("https://waits.example/").transition("start")
-    assert turn.is_over()
-    assert not turn.has_come()
+    assert turn.must_stop()
+    assert not turn.may_start()
     with pytest.raises(DeferredError):
         action.prepare([page.pk])
 
     waiting = Snapshot.objects.exclude(pk=page.pk)
     Snapshot.claim(list(waiting.values_list("pk", flat=True)), new_id())
-    assert turn.is_over()
+    assert turn.must_stop()
     monkeypatch.setattr("psutil.cpu_percent", lambda _seconds: 100.0)
-    assert not turn.has_come()
+    assert not turn.may_start()
     monkeypatch.setattr("psutil.cpu_percent", lambda _seconds: 0.0)
-    assert turn.has_come()
-    assert not turn.is_over(), "it began beside them"
+    assert turn.may_start()
+    assert not turn.must_stop(), "it began beside them"
     action.close()
 
 

@@ -27,12 +27,12 @@ from archivebox.imports.page import NotReadableError
 from archivebox.imports.readers import open_reader
 from archivebox.jobs.begin import JobRequest, begin
 from archivebox.jobs.begin_import import begin_import
-from archivebox.jobs.carrying_out import next_part
 from archivebox.jobs.models import Job
 from archivebox.jobs.page_imports import ImportPages
+from archivebox.jobs.runner import next_part
 from archivebox.lib import jsonl
 from tests import factories
-from tests.carrying_out import carried_out, leased
+from tests.job_runner import carried_out, leased
 from tests.status_triggers import arrange
 
 pytestmark = [pytest.mark.usefixtures("collection"), pytest.mark.django_db(transaction=True)]

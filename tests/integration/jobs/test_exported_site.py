@@ -14,7 +14,7 @@ from archivebox.core.tags.assign_tags import tag
 from archivebox.export.site.copies import POLICY, without_scripts
 from archivebox.jobs.begin import JobRequest, begin
 from tests import factories
-from tests.carrying_out import carried_out
+from tests.job_runner import carried_out
 from tests.webserver.browser import Browser
 
 pytestmark = pytest.mark.usefixtures("collection")

@@ -27,11 +27,11 @@ from archivebox.export.zip_parts import DIRECTORY, end_zip, zip_part
 from archivebox.jobs.action import DeferredError
 from archivebox.jobs.actions import ACTIONS
 from archivebox.jobs.begin import JobRequest, begin
-from archivebox.jobs.carrying_out import end_lease, next_part, write_part
 from archivebox.jobs.models import Job
+from archivebox.jobs.runner import end_lease, next_part, write_part
 from archivebox.lib.links import bookmarks
 from tests import factories
-from tests.carrying_out import carried_out, leased
+from tests.job_runner import carried_out, leased
 
 pytestmark = pytest.mark.usefixtures("collection")
 URLS = [f"https://{name}.example/" for name in "abcde"]
@@ -162,7 +162,7 @@ def test_an_export_goes_on_behind_what_was_whole(format: str) -> None:  # noqa: 
             job = known
         action.close()
     end = FORMATS[format].writer((DATA_FOLDER.exports / f"{job.pk}{FORMATS[format].suffix}").with_suffix(".part"))
-    end.files.back_to(job.memory["lengths"])
+    end.files.truncate_to(job.memory["lengths"])
     end.finish()
     end.close()
     Job.objects.filter(pk=job.pk).update(owner=None)

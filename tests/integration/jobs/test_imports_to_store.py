@@ -21,7 +21,7 @@ from archivebox.jobs.begin_import import begin_import
 from archivebox.jobs.models import Job
 from archivebox.jobs.page_imports import NOT_STORED
 from archivebox.jobs.storage_upkeep import StoreUpkeep
-from tests.carrying_out import carried_out
+from tests.job_runner import carried_out
 from tests.old_collection import make_old_collection
 
 pytestmark = pytest.mark.django_db(transaction=True)

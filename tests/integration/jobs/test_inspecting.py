@@ -21,12 +21,12 @@ from archivebox.imports.transfer import Transfer
 from archivebox.imports.uploaded_file import ImportUpload
 from archivebox.jobs import inspecting
 from archivebox.jobs.begin import JobRefusedError
-from archivebox.jobs.carrying_out import end_lease
 from archivebox.jobs.inspecting import ImportChoices
 from archivebox.jobs.models import Job
+from archivebox.jobs.runner import end_lease
 from archivebox.jobs.source_inspection import report_of
 from archivebox.jobs.upload_cleanup import LASTS, remove_unneeded_uploads
-from tests.carrying_out import carried_out, leased
+from tests.job_runner import carried_out, leased
 from tests.old_collection import make_old_collection
 from tests.unit.imports.archives import Said, write_warc
 

@@ -28,19 +28,19 @@ from archivebox.crawls import control
 from archivebox.crawls.models import Crawl
 from archivebox.jobs.action import GONE
 from archivebox.jobs.actions import ACTIONS
-from archivebox.jobs.begin import JobRefusedError, JobRequest, begin, freeze, next_to_freeze
-from archivebox.jobs.carrying_out import end_lease, next_part, write_part
+from archivebox.jobs.begin import JobRefusedError, JobRequest, add_parts, begin, next_selected
 from archivebox.jobs.models import Job, JobFailure
 from archivebox.jobs.purging import purge_today
+from archivebox.jobs.runner import end_lease, next_part, write_part
 from archivebox.lib.jsonl import JSON
 from archivebox.replay.scripts.view import create_script_view, memory_of_view
 from archivebox.search.query import QueryError
 from archivebox.search.removal import remove
 from archivebox.storage.layout import DataFolder
 from tests import factories
-from tests.carrying_out import carried_out, leased
 from tests.collection import somebody_waits
 from tests.integration.engine.driver import wait_for
+from tests.job_runner import carried_out, leased
 from tests.status_triggers import arrange
 
 pytestmark = pytest.mark.usefixtures("collection")
@@ -82,19 +82,19 @@ def test_what_a_query_means_is_decided_at_the_beginning(keys: Keys) -> None:
 @pytest.mark.parametrize("event", ["seal", "pause"])
 def test_who_waits_for_a_job_is_told_of_its_end(keys: Keys, event: str) -> None:
     job = leased(begin(JobRequest("verify", created_by=system_user(), snapshots=keys)))
-    DATA_FOLDER.doorbell.parent.mkdir(parents=True, exist_ok=True)
-    DATA_FOLDER.doorbell.touch()
-    os.utime(DATA_FOLDER.doorbell, (0, 0))
+    DATA_FOLDER.wakeup_file.parent.mkdir(parents=True, exist_ok=True)
+    DATA_FOLDER.wakeup_file.touch()
+    os.utime(DATA_FOLDER.wakeup_file, (0, 0))
     end_lease(job, event)
-    assert DATA_FOLDER.doorbell.stat().st_mtime > 0
+    assert DATA_FOLDER.wakeup_file.stat().st_mtime > 0
 
 
 @pytest.mark.once
 def test_of_what_an_index_lists_a_later_part_is_asked_for_what_is_left(keys: Keys) -> None:
     job = begin(JobRequest("tag", created_by=system_user(), query="plugin:wget", options={"tags": ["x"]}))
-    freeze(job, [keys[4], keys[3]])
+    add_parts(job, [keys[4], keys[3]])
     with CaptureQueriesContext(connection) as asked:
-        assert next_to_freeze(job) == list(reversed(keys[:3]))
+        assert next_selected(job) == list(reversed(keys[:3]))
     listed = asked[-1]["sql"].partition("archiveresult")[2]
     assert f"\"snapshot_id\" <= '{keys[3].hex}'" in listed
 

@@ -24,7 +24,7 @@ from archivebox.imports.readers import open_reader
 from archivebox.jobs.begin_import import begin_import
 from archivebox.jobs.models import Job
 from tests import older
-from tests.carrying_out import carried_out
+from tests.job_runner import carried_out
 from tests.old_collection import unpack
 
 pytestmark = pytest.mark.django_db(transaction=True)

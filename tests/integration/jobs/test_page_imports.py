@@ -31,12 +31,12 @@ from archivebox.imports.transfer import Transfer
 from archivebox.jobs.action import DeferredError
 from archivebox.jobs.begin import JobRefusedError
 from archivebox.jobs.begin_import import begin_import
-from archivebox.jobs.carrying_out import next_part, write_part
 from archivebox.jobs.job import packed
 from archivebox.jobs.models import Job, JobFailure, JobPart
 from archivebox.jobs.page_imports import FEW, ImportPages
+from archivebox.jobs.runner import next_part, write_part
 from archivebox.lib.batches import batches
-from tests.carrying_out import carried_out, leased
+from tests.job_runner import carried_out, leased
 from tests.old_collection import FIRST, SECOND, make_old_collection
 from tests.unit.imports.archives import Said, assert_stops, write_warc
 from tests.unit.imports.held_pool import HeldPool

@@ -24,7 +24,7 @@ from archivebox.replay.index import load
 from archivebox.replay.records import opened
 from archivebox.storage.shared_bodies import store_of
 from tests import factories
-from tests.carrying_out import carried_out
+from tests.job_runner import carried_out
 from tests.webserver.recording import Page, pack_recording, record
 
 pytestmark = pytest.mark.usefixtures("collection")

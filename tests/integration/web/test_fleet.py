@@ -212,7 +212,8 @@ def test_a_page_signed_on_one_machine_is_verified_on_the_other(database: str, fi
             (first / "keys/a key of a friend, which was added when both machines had joined.pem").write_text(
                 public.read_text()
             )
-            beat = "from archivebox.workers.queue.fleet import beat; beat()"  # as a worker does every ten seconds
+            # As a worker does every ten seconds.
+            beat = "from archivebox.workers.queue.fleet import record_heartbeat; record_heartbeat()"
             assert archivebox(first, "manage", "shell", "-c", beat, **on(database, first)).code == 0
         said = archivebox(second, "manage", "shell", "-c", CHECK_PAGE, **on(database, second)).said
         assert "holds." in said, said

@@ -16,12 +16,12 @@ from tests.forked import KillPoint
 from tests.webserver.server import Answer, Server, WebServer, in_collection
 
 STEPS = {
-    "before anything is written": KillPoint("api/once.py", "_once", "call"),
+    "before anything is written": KillPoint("api/idempotency.py", "_once", "call"),
     "once its key is reserved": KillPoint("accounts/answers.py", "reserve", "return"),
     "once the crawl is written": KillPoint("core/intake/add_urls.py", "create_crawl", "return"),
     "before its answer is stored": KillPoint("accounts/answers.py", "store", "call"),
     "before the commit": KillPoint("accounts/answers.py", "store", "return"),
-    "after the commit": KillPoint("api/once.py", "_once", "return"),
+    "after the commit": KillPoint("api/idempotency.py", "_once", "return"),
 }
 TOKEN = """
 from django.contrib.auth.models import User

@@ -47,14 +47,14 @@ def provider(running: StandIn, collection: None) -> StandIn:
 ADDRESSES = (f"198.51.100.{number}" for number in count(1))
 
 
-def somebody() -> Client:
+def caller_account() -> Client:
     """A browser at an address of its own: tries are counted by address."""
     return Client(SERVER_NAME="localhost", REMOTE_ADDR=next(ADDRESSES))
 
 
 @pytest.fixture
 def client() -> Client:
-    return somebody()
+    return caller_account()
 
 
 def configure(**settings: str) -> None:
@@ -97,7 +97,7 @@ def test_a_new_person_gets_the_configured_role_and_the_same_account_next_time(
     jane = User.objects.get(username="jane")
     assert (role_of(jane), jane.has_usable_password()) == (Role.VIEWER, False)
     provider.person["preferred_username"] = "jane-renamed"
-    again = somebody()
+    again = caller_account()
     log_in(again)
     assert int(again.session["_auth_user_id"]) == jane.pk
     assert [entry.action for entry in AuditEntry.objects.order_by("pk")] == ["user.created", "user.login", "user.login"]
@@ -119,21 +119,21 @@ def test_what_is_asked_ties_the_answer_to_the_browser_by_state_nonce_and_pkce(
 
 def test_an_answer_counts_once_and_in_the_browser_that_began(provider: StandIn, client: Client) -> None:
     back = return_address(client)
-    other = somebody()
+    other = caller_account()
     to_provider(other)
-    for stranger in (other, somebody()):
+    for stranger in (other, caller_account()):
         refused = stranger.get(back)
         assert (refused.status_code, is_in(stranger)) == (403, False)
         assert "started in another browser" in sentence_of(refused)
     assert "/token" not in provider.asked
     kept = client.cookies["archivebox_openid"].value
     assert client.get(back).status_code == 200
-    again = somebody()
+    again = caller_account()
     again.cookies["archivebox_openid"] = kept
     replayed = again.get(back)
     assert (replayed.status_code, is_in(again)) == (403, False)
     assert "was used before, or came too late" in sentence_of(replayed)
-    forged = somebody()
+    forged = caller_account()
     forged.cookies["archivebox_openid"] = kept[:-2]
     assert forged.get(back).status_code == 403
 
@@ -177,12 +177,12 @@ def test_what_another_key_signed_is_refused_and_a_new_key_of_the_provider_is_tak
         ("none", provider.key),
     ]
     for provider.algorithm, provider.signs in forgeries:
-        answer = log_in(somebody())
+        answer = log_in(caller_account())
         assert answer.status_code == 403, provider.algorithm
         assert "does not match" in sentence_of(answer)
     provider.algorithm, provider.signs = "RS256", None
     first, provider.key = provider.key, RSAKey.generate_key(2048, {"kid": "second"})
-    assert log_in(somebody()).status_code == 200
+    assert log_in(caller_account()).status_code == 200
     provider.key = first
 
 
@@ -232,7 +232,7 @@ def test_an_account_is_connected_by_who_is_in_it_and_opens_no_other(client: Clie
     anna, ben = User.objects.create_user("anna"), User.objects.create_user("ben")
     assert client.post("/login/provider/connect/").status_code == 302, "a log-in is needed"
     for user, status in ((anna, 200), (ben, 403)):
-        inside = somebody()
+        inside = caller_account()
         inside.force_login(user)
         onward = inside.post("/login/provider/connect/")
         assert onward.status_code == 200
@@ -242,7 +242,7 @@ def test_an_account_is_connected_by_who_is_in_it_and_opens_no_other(client: Clie
     log_in(client)
     assert int(client.session["_auth_user_id"]) == anna.pk
     people.disable(User.objects.create_superuser("boss"), anna)
-    refused = log_in(somebody())
+    refused = log_in(caller_account())
     assert "is disabled" in sentence_of(refused)
     assert Identity.objects.get().user == anna
 
@@ -293,7 +293,7 @@ def test_a_failing_provider_is_explained_and_the_password_still_works(provider: 
     configure(OIDC_ISSUER="http://127.0.0.1:9/")
     page = client.get("/login/provider/")
     assert (page.status_code, "does not answer" in sentence_of(page)) == (502, True)
-    impatient = somebody()
+    impatient = caller_account()
     assert [impatient.get("/login/provider/").status_code for _ in range(31)] == [502] * 30 + [429]
     assert client.post("/login/", {"username": "anna", "password": "swordfish swordfish"}).status_code == 302
 

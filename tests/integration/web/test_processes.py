@@ -23,7 +23,7 @@ from tests.webserver.markup import page_of
 pytestmark = [pytest.mark.usefixtures("pages", "collection"), pytest.mark.database]
 
 
-def somebody(role: str) -> Client:
+def caller_account(role: str) -> Client:
     client = Client(SERVER_NAME="localhost")
     user = User.objects.create_user(role)
     Account.objects.create(user=user, role=role)
@@ -33,7 +33,7 @@ def somebody(role: str) -> Client:
 
 @pytest.fixture
 def client() -> Client:
-    return somebody("editor")
+    return caller_account("editor")
 
 
 def ended(**columns: Any) -> Process:
@@ -186,7 +186,7 @@ def test_what_no_worker_holds_is_not_ended_from_a_page(client: Client) -> None:
 def test_a_page_links_to_its_processes_and_a_viewer_sees_none(client: Client) -> None:
     hook = running_hook()
     assert f'href="/processes/{hook.pk}/"' in page_of(client.get(f"/snapshots/{hook.snapshot_id}/"))
-    viewer = somebody("viewer")
+    viewer = caller_account("viewer")
     page = page_of(viewer.get(f"/snapshots/{hook.snapshot_id}/"))
     assert "/processes/" not in page
     assert "/plugins/" not in page
@@ -203,4 +203,4 @@ def test_a_hook_and_its_result_name_the_interface_by_which_it_connected(client: 
     assert told in page_of(client.get(f"/processes/{process.pk}/"))
     assert told not in page_of(client.get(f"/processes/{earlier.pk}/"))
     assert "by eth0 10.0.0.2" in page_of(client.get(f"/snapshots/{snapshot.pk}/"))
-    assert "10.0.0.2" not in page_of(somebody("viewer").get(f"/snapshots/{snapshot.pk}/"))
+    assert "10.0.0.2" not in page_of(caller_account("viewer").get(f"/snapshots/{snapshot.pk}/"))

@@ -9,7 +9,7 @@ import pytest
 from archivebox.plugins.base.cdp import CDPConnection
 from archivebox.plugins.chrome.answers import check_of, refresh_of
 from archivebox.plugins.chrome.login_walls import is_login_wall
-from archivebox.plugins.chrome.refusals import check_in_the_way, may_go_on
+from archivebox.plugins.chrome.refusals import find_visitor_check, may_go_on
 from tests.plugins_bundled.browser.chain import NAVIGATE, PAGE_HOOKS, SETTLE, Crawl, Outcome, Snapshot
 from tests.site.serve import Site
 
@@ -81,13 +81,13 @@ def test_a_check_says_what_it_is_and_a_short_page_that_goes_on_is_waited_for(
     seen: dict[str, Any], may_go: bool, check: bool
 ) -> None:
     assert may_go_on(NOTHING | seen) is may_go
-    assert (check_in_the_way(NOTHING | seen, went_on=False) is not None) is check
+    assert (find_visitor_check(NOTHING | seen, went_on=False) is not None) is check
 
 
 def test_words_that_stay_after_the_page_loaded_itself_again_are_a_check() -> None:
     seen = NOTHING | {"text": "Checking your browser"}
-    assert check_in_the_way(seen, went_on=False) is None
-    assert check_in_the_way(seen, went_on=True) is not None
+    assert find_visitor_check(seen, went_on=False) is None
+    assert find_visitor_check(seen, went_on=True) is not None
 
 
 def test_answers_say_that_they_are_a_check_and_when_to_come_again() -> None:

@@ -121,7 +121,7 @@ class Refusing(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def way_out() -> Iterator[WayOut]:
+def crawl_port() -> Iterator[WayOut]:
     with WayOut() as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()

@@ -66,15 +66,15 @@ def test_no_thread_is_no_result(page: Page, site: Site, programs: Programs) -> N
     assert (run.status, run.files) == ("noresults", [])
 
 
-def test_programs_go_the_way_out_that_is_named(page: Page, site: Site, programs: Programs, way_out: WayOut) -> None:
+def test_programs_go_the_way_out_that_is_named(page: Page, site: Site, programs: Programs, crawl_port: WayOut) -> None:
     site.forget()
     for plugin, path in (("gallerydl", "/image.png"), ("forumdl", LETTER)):
         programs.install(plugin)
 
-        run = page.run(plugin, site.url_for(path), **way_out.environment)
+        run = page.run(plugin, site.url_for(path), **crawl_port.environment)
 
         assert run.status != "succeeded"
-        assert site.url_for(path) in way_out.asked
+        assert site.url_for(path) in crawl_port.asked
     assert not site.requests
 
 

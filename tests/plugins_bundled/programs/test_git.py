@@ -98,6 +98,6 @@ def test_a_repository_above_the_limit_is_not_kept(git: Page, repository: str) ->
     assert "GIT_MAX_SIZE" in run.result["output_str"]
 
 
-def test_git_goes_the_way_out_that_is_named(git: Page, repository: str, way_out: WayOut) -> None:
-    assert git.run("git", repository, **way_out.environment).status != "succeeded"
-    assert way_out.asked[0].startswith(repository)
+def test_git_goes_the_way_out_that_is_named(git: Page, repository: str, crawl_port: WayOut) -> None:
+    assert git.run("git", repository, **crawl_port.environment).status != "succeeded"
+    assert crawl_port.asked[0].startswith(repository)

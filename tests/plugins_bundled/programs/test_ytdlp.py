@@ -94,13 +94,13 @@ def test_told_to_stop_in_the_middle_leaves_nothing(page: Page, site: Site) -> No
     assert (run.status, run.files, list(run.folder.iterdir())) == ("later", [], [])
 
 
-def test_it_goes_the_way_out_that_is_named(page: Page, site: Site, way_out: WayOut) -> None:
+def test_it_goes_the_way_out_that_is_named(page: Page, site: Site, crawl_port: WayOut) -> None:
     site.forget()
 
-    run = page.run("ytdlp", site.url_for("/video"), **way_out.environment)
+    run = page.run("ytdlp", site.url_for("/video"), **crawl_port.environment)
 
     assert run.status != "succeeded"
-    assert way_out.asked[0] == site.url_for("/video")
+    assert crawl_port.asked[0] == site.url_for("/video")
     assert not site.requests
 
 

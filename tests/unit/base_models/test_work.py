@@ -6,10 +6,10 @@ import pytest
 from django.db import DatabaseError
 from django.utils import timezone
 
-from archivebox.base_models.doorbell import notify_workers, ring_doorbell
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.transitions import TransitionRefusedError
 from archivebox.base_models.users import system_user
+from archivebox.base_models.wakeups import notify_workers, wake_local_workers
 from archivebox.base_models.work import LEASE, Request
 from archivebox.core.models import Snapshot
 from archivebox.storage.layout import DataFolder
@@ -178,13 +178,13 @@ class TestSmallThings:
             assert item.created_at <= timezone.now()
 
 
-def test_the_doorbell_rings_when_the_transaction_is_over(
+def test_workers_are_woken_when_the_transaction_is_over(
     collection: DataFolder, django_capture_on_commit_callbacks: object
 ) -> None:
     with django_capture_on_commit_callbacks(execute=True) as callbacks:  # type: ignore[operator]
         notify_workers()
-        assert not collection.doorbell.exists()
+        assert not collection.wakeup_file.exists()
     assert len(callbacks) == 1
-    before = collection.doorbell.stat().st_mtime_ns
-    ring_doorbell()
-    assert collection.doorbell.stat().st_mtime_ns >= before
+    before = collection.wakeup_file.stat().st_mtime_ns
+    wake_local_workers()
+    assert collection.wakeup_file.stat().st_mtime_ns >= before

@@ -92,7 +92,7 @@ def test_what_becomes_of_a_time_is_said_by_two_rules(
     columns: dict[str, object], late: timedelta, is_busy: bool, turn: DueAction
 ) -> None:
     now = timezone.now()
-    assert CrawlSchedule(next_at=now - late, **columns).turn(now, is_busy=is_busy) is turn
+    assert CrawlSchedule(next_at=now - late, **columns).due_action(now, is_busy=is_busy) is turn
 
 
 def test_who_waits_for_one_crawl_has_no_schedule_begun() -> None:

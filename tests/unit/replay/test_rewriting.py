@@ -15,7 +15,7 @@ from archivebox.replay.copies import has_links, linked_copy
 from archivebox.replay.files import open_beneath
 from archivebox.replay.pages import HTML
 from archivebox.replay.rewriting.css import rewrite_css
-from archivebox.replay.rewriting.html import lead_links, rewrite_html
+from archivebox.replay.rewriting.html import rewrite_html, rewrite_links_only
 from archivebox.replay.rewriting.links import LinkRewriter
 from archivebox.replay.rewriting.sources import candidates
 from archivebox.replay.rewriting.text import decode
@@ -121,7 +121,7 @@ def test_the_mode_of_a_document_is_kept() -> None:
 def test_of_a_copy_that_is_whole_in_itself_only_links_to_the_web_are_changed() -> None:
     given = '<body><img src="a.png"><a href="b.html">c</a><a href=" HTTPS://d.example/e">f</a>'
     written = f'<img src="a.png"><a href="b.html">c</a><a href="{LINKED}https://d.example/e" target="_top">f</a>'
-    assert f"<body>{written}</body>" in lead_links(given, links())
+    assert f"<body>{written}</body>" in rewrite_links_only(given, links())
 
 
 def test_a_copy_among_the_files_of_a_snapshot_leads_into_the_app(tmp_path: Path) -> None:
@@ -170,12 +170,12 @@ def test_a_copy_that_no_parser_is_to_read_is_shown_as_its_source(tmp_path: Path)
         '<iframe srcdoc="<link rel=preconnect href=https://live.example>"></iframe>',
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("write", [rewrite_html, lead_links])
+@pytest.mark.parametrize("write", [rewrite_html, rewrite_links_only])
 def test_a_cleaned_document_connects_nowhere_and_sends_no_referrer(
     given: str, write: Callable[[str, LinkRewriter], str]
 ) -> None:
     written = write(f"<body>{given}", links())
-    assert lead_links(written, links()) == written, "a browser reads it as we did"
+    assert rewrite_links_only(written, links()) == written, "a browser reads it as we did"
     leads_out = LexborHTMLParser(written).css("link[rel~=preconnect], base, meta, [referrerpolicy], set")
     assert not leads_out
     for link in LexborHTMLParser(written).css("a"):
@@ -186,7 +186,7 @@ def test_what_never_comes_to_rest_is_not_shown_and_does_not_take_long() -> None:
     given = "<link rel=preconnect href=//live.example>"
     for _ in range(8):
         given = f"<svg><title><svg><style>{escape(given)}</style>"
-    for write in (rewrite_html, lead_links):
+    for write in (rewrite_html, rewrite_links_only):
         assert "<link" not in write(given, links())
 
 
@@ -261,4 +261,4 @@ def test_an_address_says_where_and_what() -> None:
 def test_no_page_keeps_the_server_busy(text: str) -> None:
     """By something of which there are very many ways to read it."""
     assert rewrite_html(text, links())
-    assert lead_links(text, links())
+    assert rewrite_links_only(text, links())

@@ -20,14 +20,14 @@ from archivebox.crawls import control
 from archivebox.crawls.models import Crawl, CrawlSchedule
 from archivebox.crawls.schedule import Template
 from archivebox.jobs.begin import JobRequest, begin
-from archivebox.jobs.carrying_out import end_lease
 from archivebox.jobs.models import Job
+from archivebox.jobs.runner import end_lease
 from archivebox.lib.egress import Dialer, DialRules
 from archivebox.lib.networks import NetworkRules
 from archivebox.webhooks import registering
 from archivebox.webhooks.delivery import AGAIN_AFTER
 from archivebox.webhooks.models import Delivery, Webhook
-from archivebox.webhooks.outbox import tell_test
+from archivebox.webhooks.outbox import enqueue_test_event
 from archivebox.webhooks.settling import KEPT, Tried, send_again, settle
 from archivebox.webhooks.signing import signed_fields
 from archivebox.webhooks.webhook import Event
@@ -148,12 +148,12 @@ def test_a_message_is_for_pages_that_its_owner_may_see_and_asked_for() -> None:
     assert not is_meant(ours), "it was removed"
     Snapshot.objects.update(retired_at=None, visibility="private")
     assert not is_meant(ours), "it is somebody else's"
-    of_crawl = tell_test(asked)
+    of_crawl = enqueue_test_event(asked)
     of_crawl.event, of_crawl.object_id = "crawl.finished", snapshot.crawl_id
     assert is_meant(of_crawl)
     Crawl.objects.update(visibility="private")
     assert not is_meant(of_crawl)
-    of_job = tell_test(asked)
+    of_job = enqueue_test_event(asked)
     of_job.event, of_job.object_id = "job.finished", Job.objects.create(kind="tag", created_by=asked.created_by).pk
     assert is_meant(of_job)
     Job.objects.update(created_by=snapshot.created_by)
@@ -167,7 +167,7 @@ def test_a_message_is_for_pages_that_its_owner_may_see_and_asked_for() -> None:
 @pytest.mark.usefixtures("collection")
 def test_a_refused_message_is_retried_for_three_days_then_the_webhook_is_off() -> None:
     made = webhook()
-    first, other = tell_test(made), tell_test(made)
+    first, other = enqueue_test_event(made), enqueue_test_event(made)
     for count, wait in enumerate(AGAIN_AFTER, start=1):
         now = tried(first, 503)
         assert (now.status, now.tries, now.http_status) == ("queued", count, 503)
@@ -185,7 +185,7 @@ def test_a_refused_message_is_retried_for_three_days_then_the_webhook_is_off() -
 @pytest.mark.parametrize(("wish", "seconds"), [(600, 600), (1, 5), (10**9, 86_400)])
 def test_who_wishes_to_be_left_alone_is_for_a_day_at_most(wish: int, seconds: int) -> None:
     made = webhook()
-    first, other = tell_test(made), tell_test(made)
+    first, other = enqueue_test_event(made), enqueue_test_event(made)
     assert abs(waits(tried(first, 429, wish)) - timedelta(seconds=seconds)) < timedelta(seconds=4)
     assert abs(waits(other) - timedelta(seconds=seconds)) < SOON
 
@@ -199,11 +199,11 @@ def test_a_private_address_is_refused_in_words_of_webhooks() -> None:
 @pytest.mark.usefixtures("collection")
 def test_one_message_that_is_never_taken_keeps_no_other_from_its_way() -> None:
     made = webhook()
-    bad, good = tell_test(made), tell_test(made)
+    bad, good = enqueue_test_event(made), enqueue_test_event(made)
     tried(bad, 400)
     assert timedelta(0) < waits(good)
     tried(good, 204)
-    another = tell_test(made)
+    another = enqueue_test_event(made)
     for _ in AGAIN_AFTER:
         bad = tried(bad, 400)
         tried(another, 204)
@@ -217,7 +217,7 @@ def test_one_message_that_is_never_taken_keeps_no_other_from_its_way() -> None:
 @pytest.mark.usefixtures("collection")
 def test_who_answers_gone_is_asked_no_more() -> None:
     made = webhook()
-    tried(tell_test(made), 410)
+    tried(enqueue_test_event(made), 410)
     made.refresh_from_db()
     assert "410" in made.problem
     assert not made.is_enabled
@@ -228,10 +228,10 @@ def test_old_settled_messages_are_deleted_also_of_removed_webhooks() -> None:
     made = webhook()
     old = first_id(timezone.now() - KEPT - SOON)
     Delivery.objects.create(pk=old, webhook=made, created_by=made.created_by, event="x", body="", retry_at=None)
-    under_way = tell_test(made)
+    under_way = enqueue_test_event(made)
     assert Delivery.claim([under_way.pk], factories.row().pk)
     known = Delivery.objects.get(pk=under_way.pk)
-    tried(tell_test(made), 200)
+    tried(enqueue_test_event(made), 200)
     assert not Delivery.objects.filter(pk=old).exists()
     registering.remove(made)
     settle(known, Tried(200, timedelta(0)))

@@ -78,14 +78,14 @@ class RecordedExchange:
         self.body.clear()
         self.body.write(data)
 
-    def took_wire_headers(self, params: Params) -> None:
+    def apply_wire_headers(self, params: Params) -> None:
         """Take responseReceivedExtraInfo. Where the cache asked, 304 is there, and 200 in what the page sees."""
         if params["statusCode"] == 304 and self.status != 304:
             self.confirmed = params["headers"]
         else:
             self.received, self.status = params["headers"], params["statusCode"]
 
-    def be_confirmation(self) -> None:
+    def apply_not_modified(self) -> None:
         """Be the answer of 304 that went over the wire."""
         self.status, self.reason, self.received = 304, "Not Modified", self.confirmed
 
@@ -142,7 +142,7 @@ class Chain:
             if number >= len(self.received) and waiting:
                 return False
             if number < len(self.received):
-                hop.took_wire_headers(self.received[number])
+                hop.apply_wire_headers(self.received[number])
             if number < len(self.sent):
                 hop.sent = self.sent[number]
             self._with_wire_headers += 1

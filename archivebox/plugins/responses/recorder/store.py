@@ -91,7 +91,7 @@ class Store:
     def _confirm(self, exchange: RecordedExchange) -> None:
         """Tell what the wire had, if the body is in this Snapshot; else what the cache gave: an earlier page has it."""
         if exchange.url in self._urls:
-            exchange.be_confirmation()
+            exchange.apply_not_modified()
         else:
             exchange.source = "cache"
 

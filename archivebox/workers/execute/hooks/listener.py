@@ -41,11 +41,11 @@ class OutputListener:
         self._engine.outputs.unwatch(self.errors.path)
         self.output.ends_here()
 
-    def hold(self) -> None:
-        """Read nothing until :meth:`go_on`."""
+    def pause(self) -> None:
+        """Read nothing until :meth:`resume`."""
         self._is_held = True
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         self._is_held = False
         self.read()
 
@@ -58,11 +58,11 @@ class OutputListener:
         if self.output.is_beyond_cap and not self._discards:
             self._discard_read()
         if chunk.more:
-            self.hold()
+            self.pause()
             if is_written:  # no more in memory, or in one transaction, than a chunk
-                self._engine.journal.after_commit(self.go_on, at_once=True)
+                self._engine.journal.after_commit(self.resume, at_once=True)
             else:
-                self._engine.loop.call_soon(self.go_on)  # let others have their turn
+                self._engine.loop.call_soon(self.resume)  # let others have their turn
         elif self._process.row.status is not None:
             self._process.on_output_read()
 

@@ -304,11 +304,11 @@ class HookProcess:
             self._timeout.cancel()
         self.listener.stop_at_end()
         if self._ending is not None and not self._ending.done():  # its programs may write yet, and are told once
-            self.listener.hold()
-            self._ending.add_done_callback(lambda _: self.listener.go_on())
+            self.listener.pause()
+            self._ending.add_done_callback(lambda _: self.listener.resume())
         elif self._died_of_others_term and not self._taken_over:
-            self.listener.hold()
-            self.engine.loop.call_later(TOLD_TOGETHER, self.listener.go_on)
+            self.listener.pause()
+            self.engine.loop.call_later(TOLD_TOGETHER, self.listener.resume)
         else:
             self.listener.read()
 
@@ -321,7 +321,7 @@ class HookProcess:
         """All of its output is read: see what lies in its folder, and end. Much is listed beside everything else."""
         files = list_few_outputs(self.call.cwd, self._claim())
         if files is None:
-            self.listener.hold()
+            self.listener.pause()
             self.engine.in_background(self._list_many())
         else:
             self._end(files)

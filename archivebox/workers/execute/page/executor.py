@@ -90,7 +90,7 @@ class SnapshotExecutor(LeasedItem):
             self.page.mark_lost_if_incomplete()
         wanted_page = self.page.is_wanted
         self.steps.advance()
-        if self.page.is_done_with and not self.ending:
+        if self.page.may_be_closed and not self.ending:
             self._close_page()
         if wanted_page and not self.page.is_wanted:
             self.engine.on_capacity()

@@ -69,7 +69,7 @@ class LivePage:
         return any(item.is_running for item in self._holders)
 
     @property
-    def is_done_with(self) -> bool:
+    def may_be_closed(self) -> bool:
         """Whether it is open, and no hook needs it any more; what listens to it has to be told.
 
         Of hooks that nothing describes nobody knows whether they need it: where one of these opened it, it stays.

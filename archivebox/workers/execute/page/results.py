@@ -11,7 +11,7 @@ from archivebox.contract.reasons import Reason
 from archivebox.core.archiveresult import ArchiveResult, declared_title, settled_columns, store_title
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
-from archivebox.hooks import learn_finite
+from archivebox.hooks import remember_finite
 from archivebox.lib.machine_load import is_busy, is_short_of_memory
 from archivebox.storage.linked_outputs import own_files
 from archivebox.storage.renewed_folders import renew_folder
@@ -132,7 +132,7 @@ class PageResults:
             item.status = item.final_status or "succeeded"
             return
         if result == CUT_OFF:
-            item.hook = learn_finite(item.hook)
+            item.hook = remember_finite(item.hook)
         match result.status:
             case _ if replayed and self.refused.is_had_already(item, result):
                 self.refused.keep_earlier(item)

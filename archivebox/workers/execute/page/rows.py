@@ -11,10 +11,10 @@ from uuid import UUID
 from django.db import connection, models
 from django.utils import timezone
 
-from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.transitions import TransitionRefusedError
+from archivebox.base_models.wakeups import notify_workers
 from archivebox.config.page_storage import has_store
 from archivebox.contract.hooknames import LAST_STEP
 from archivebox.contract.reasons import Reason
@@ -242,8 +242,8 @@ def seal(
     ``reason``: what keeps its files from being whole. ``former``: the version that says the same, which stays instead.
     ``stored``: the objects that have its files. BodyGoneError.
     """
-    with only_while_ours(snapshot), write_transaction():
-        Snapshot.objects.filter(pk=snapshot.pk).hold()  # from who asks for a retry at this moment
+    with rolled_back_if_lost(snapshot), write_transaction():
+        Snapshot.objects.filter(pk=snapshot.pk).lock()  # from who asks for a retry at this moment
         ((retry_at,),) = _next_retry(snapshot.pk) or [(None,)]
         if reason and not snapshot.reason:
             retry_at = retry_at or timezone.now() + FIRST_BACK_OFF  # to be made whole, once
@@ -259,7 +259,7 @@ def seal(
             adopt(stored)
         snapshot.transition("seal", **fields, current_step=LAST_STEP, attempts=0)
         if _programs_left(snapshot.pk):
-            Process.lose_programs(snapshot_id=snapshot.pk)
+            Process.close_reported_programs(snapshot_id=snapshot.pk)
         if former is not None:
             retire_unchanged(snapshot, former)
         if connection.vendor != "sqlite" or not snapshot.crawl.has_open_snapshots():
@@ -271,16 +271,16 @@ def seal(
 
 def end_lease(snapshot: Snapshot, event: str) -> None:
     """Give back, pause or cancel a Snapshot whose trees have ended."""
-    with only_while_ours(snapshot), write_transaction():
+    with rolled_back_if_lost(snapshot), write_transaction():
         snapshot.transition(event)
         snapshot.archiveresult_set.started().transition("requeue", retry_at=timezone.now())
-        Process.lose_programs(snapshot_id=snapshot.pk)
+        Process.close_reported_programs(snapshot_id=snapshot.pk)
         snapshot.crawl.wake()
         notify_workers()
 
 
 @contextmanager
-def only_while_ours(snapshot: Snapshot) -> Iterator[None]:
+def rolled_back_if_lost(snapshot: Snapshot) -> Iterator[None]:
     """What is written in here is undone when the lease is lost: the guard of the transition says so.
 
     Whatever undoes it, the object is as it was before: a full disk shows at the commit only; then it is tried again.

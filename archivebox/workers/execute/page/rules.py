@@ -37,7 +37,7 @@ class PageRules(HookRules):
         columns = {"current_step": self._schedule.step}
         self._engine.journal.update(Snapshot, self._snapshot.pk, columns, self._executor.lease)
 
-    def steps_are_over(self) -> None:
+    def on_steps_ended(self) -> None:
         self._executor.sealing.advance()
 
     # --- what the page is -------------------------------------------------------------------------------------
@@ -59,7 +59,7 @@ class PageRules(HookRules):
     def skip_reason(self, item: Planned) -> str | None:
         if item.replay:
             return None
-        if gate := self._schedule.closed_gate(item):
+        if gate := self._schedule.failed_gate(item):
             return Reason.KEPT_OUT.of(gate.hook.plugin)
         return self._snapshot.reason_against(item.hook, self._settings)
 

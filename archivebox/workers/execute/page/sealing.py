@@ -162,7 +162,7 @@ class Sealing:
         started = item.run.row.started_at if item.run is not None else None
         if started is None:
             return self.final_changed
-        sources = self._schedule.made_from(item)
+        sources = self._schedule.sources_of(item)
         if not self._outdated.isdisjoint(sources):
             return True  # one that is derived itself, and made again
         ends = [other.run.row.ended_at for other in sources if other.run is not None]
@@ -268,7 +268,7 @@ class Sealing:
         results = [item for item in self._schedule.planned if item.result_id is not None]
         listed = [(item.hook.plugin, item.files.get("output_files", ())) for item in results]
         anew = {*self._linked, signed_in}
-        changed = await self._engine.loop.run_in_executor(None, relisted, folder, listed, anew)
+        changed = await self._engine.loop.run_in_executor(None, renewed_file_columns, folder, listed, anew)
         for item in results:
             if item.result_id is not None and item.hook.plugin in changed:
                 columns = changed[item.hook.plugin]
@@ -333,7 +333,9 @@ def is_hashing(item: Planned) -> bool:
     return item.hook.derived and is_evidence and item.status != "skipped"
 
 
-def relisted(folder: Path, listed: Iterable[tuple[str, Iterable[str]]], anew: set[str]) -> dict[str, dict[str, Any]]:
+def renewed_file_columns(
+    folder: Path, listed: Iterable[tuple[str, Iterable[str]]], anew: set[str]
+) -> dict[str, dict[str, Any]]:
     """Plugin → the columns of its files now, of those that have lost one, and of those to be listed ``anew``."""
     changed = {plugin for plugin, names in listed if plugin in anew or _is_any_gone(folder / plugin, names)}
     return {plugin: output_columns(folder / plugin) for plugin in changed}

@@ -15,7 +15,7 @@ from archivebox.workers.execute.steps.resources import HookResources
 from archivebox.workers.execute.steps.rules import HookResults, HookRules
 from archivebox.workers.execute.steps.runs import HookRuns
 from archivebox.workers.execute.steps.schedule import Planned, Schedule, WaitingFor
-from archivebox.workers.queue.quarantine import folder_unusable, is_of_folder, misconfigured, put_aside
+from archivebox.workers.queue.quarantine import end_with_reason, folder_unusable, is_of_folder, misconfigured
 
 log = logging.getLogger(__name__)
 
@@ -75,14 +75,14 @@ class StepExecutor:
         if isinstance(error, OSError) and not is_of_folder(error):
             raise error
         reason = folder_unusable(error) if isinstance(error, OSError) else misconfigured(error)
-        log.warning("%s %s is put aside: %s action=put_aside", self.lease.model.__name__, self.lease.pk, error)
+        log.warning("%s %s is put aside: %s action=end_with_reason", self.lease.model.__name__, self.lease.pk, error)
         if not self.leased.ending:
             self.leased.ending = True
             self.engine.in_background(self._put_aside(reason))
 
     async def _put_aside(self, reason: str) -> None:
         await self.end_everything(EndReason.SEALED, self.engine.stop_grace)
-        await self.engine.journal.read(put_aside, self.lease, reason, self.engine.max_attempts)
+        await self.engine.journal.read(end_with_reason, self.lease, reason, self.engine.max_attempts)
         self.leased.finish()
 
     async def end_everything(self, reason: EndReason, grace: float) -> None:
@@ -102,7 +102,7 @@ class StepExecutor:
             self.rules.before_step()
             self._again = True
         else:
-            self.rules.steps_are_over()
+            self.rules.on_steps_ended()
 
     def _start(self, item: Planned) -> None:
         """Start one hook, or settle it without a process when it cannot run."""

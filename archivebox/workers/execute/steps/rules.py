@@ -21,7 +21,7 @@ class HookRules(ABC):
         """The columns by which a Process row names the work it served."""
 
     @abstractmethod
-    def steps_are_over(self) -> None:
+    def on_steps_ended(self) -> None:
         """Every step is over; background hooks may still run. Called after each event from then on."""
 
     @abstractmethod

@@ -154,7 +154,7 @@ class Schedule:
                 item.step = max((other.step for other in before if other.step > OUTPUT_STEP), default=OUTPUT_STEP)
         self.planned.sort(key=lambda item: (item.step, item.hook.sort_key))
 
-    def closed_gate(self, item: Planned) -> Planned | None:
+    def failed_gate(self, item: Planned) -> Planned | None:
         """What stands before a hook and has found that nothing after it is to start; None: it is let through."""
         before = (gate for gate in self._gates if gate.hook.sort_key < item.hook.sort_key)
         return next((gate for gate in before if gate.status in {"failed", "backoff"}), None)
@@ -191,7 +191,7 @@ class Schedule:
         held_up = item in self._awaited
         return all(
             one.is_settled or (one.hook.background and one.hook.finite) or (held_up and one.step >= item.step)
-            for one in self.made_from(item)
+            for one in self.sources_of(item)
         )
 
     def step_is_over(self) -> bool:
@@ -205,7 +205,7 @@ class Schedule:
                 return False
         return True
 
-    def made_from(self, item: Planned) -> list[Planned]:
+    def sources_of(self, item: Planned) -> list[Planned]:
         """What a derived hook is made from: the hooks of the plugins that it names, or all but those derived later."""
         if item.hook.sources:
             return [other for other in self.planned if other.hook.plugin in item.hook.sources]

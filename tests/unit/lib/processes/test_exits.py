@@ -19,12 +19,12 @@ from archivebox.lib.processes import (
     ProcessIdentity,
     adopt,
     adoption,
+    foreground_child,
     orphans,
     reap_orphans,
     unreaped,
     wait,
-    wait_gone,
-    waited_for,
+    wait_until_gone,
 )
 from tests.unit.lib.processes.starting import LIMIT, Starter
 
@@ -147,7 +147,7 @@ def hook_of_a_dead_worker(folder: Path, body: str, mode: str) -> ProcessIdentity
 
 def buried_status(identity: ProcessIdentity, journal: ExitJournal) -> ExitStatus | None:
     """What the subreaper above journals of a dead worker's hook, once that has ended."""
-    wait_gone(identity, LIMIT)
+    wait_until_gone(identity, LIMIT)
     assert identity in reap_orphans(journal)
     return journal.read(identity)
 
@@ -189,7 +189,7 @@ def test_own_children_are_never_buried(cold: Starter, tmp_path: Path) -> None:
 @needs_linux
 def test_a_child_that_is_waited_for_is_no_orphan() -> None:
     """Else its status is gone when its starter asks for it, and Popen says that all is well."""
-    with waited_for(lambda: subprocess.Popen(["bash", "-c", "exit 7"])) as popen:
+    with foreground_child(lambda: subprocess.Popen(["bash", "-c", "exit 7"])) as popen:
         identity = ProcessIdentity.of(popen.pid)
         assert identity is not None
         deadline = time.monotonic() + LIMIT
@@ -268,7 +268,7 @@ def test_the_record_of_an_adopted_hook_is_waited_for_while_its_parent_stands_sti
             assert not child.ended
             orchestrator.send_signal(signal.SIGSTOP)
             (tmp_path / "go").write_text("now\n")
-            wait_gone(identity, LIMIT)
+            wait_until_gone(identity, LIMIT)
             assert [child.peek(), child.peek()] == [None, None]
             assert child.ended
             orchestrator.send_signal(signal.SIGCONT)

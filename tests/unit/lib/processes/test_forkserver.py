@@ -21,7 +21,7 @@ from archivebox.lib.processes import (
     reap_orphans,
     spawn,
     wait,
-    wait_gone,
+    wait_until_gone,
 )
 from tests.unit.lib.processes.conftest import warm
 from tests.unit.lib.processes.parity import PARITY
@@ -126,7 +126,7 @@ def test_dead_server_takes_no_start_and_another_does(forked: Starter) -> None:
     assert forked.server is not None
     assert forked.server.identity is not None
     forked.server.identity.signal(signal.SIGKILL)
-    wait_gone(forked.server.identity, LIMIT)
+    wait_until_gone(forked.server.identity, LIMIT)
     with pytest.raises(ForkServerGone):
         forked.hook("pass")
     forked.server = warm(forked.folder)
@@ -184,7 +184,7 @@ time.sleep(60)
         process.kill()
     here = ProcessIdentity.current()
     hook, server = (here._replace(pid=pid, start_ticks=ticks) for pid, ticks in (numbers[:2], numbers[2:]))
-    wait_gone(server, LIMIT)
+    wait_until_gone(server, LIMIT)
     assert hook.is_alive()
     assert not hook.is_zombie()
     assert status_of(hook).exit_code == 6
@@ -192,7 +192,7 @@ time.sleep(60)
 
 def status_of(orphan: ProcessIdentity) -> ExitStatus:
     """How an orphan ended that came to this process."""
-    wait_gone(orphan, LIMIT)
+    wait_until_gone(orphan, LIMIT)
     return reap_orphans(None)[orphan]
 
 
@@ -227,7 +227,7 @@ def test_neither_end_waits_for_the_other_when_both_queues_are_full(forked: Start
     os.close(gate)
     os.close(door)
     for child in waiting:
-        wait_gone(child.identity, LIMIT)
+        wait_until_gone(child.identity, LIMIT)
     for child in known:
         child.reap()
     assert {wait(child, LIMIT).exit_code for child in waiting} == {0}

@@ -12,7 +12,7 @@ from archivebox.crawls.crawl import Crawl
 from archivebox.machine.binary import Binary
 from archivebox.workers.execute.work_kinds import KIND_OF, WORK_KINDS
 from archivebox.workers.queue.lease import Lease
-from archivebox.workers.queue.quarantine import put_aside
+from archivebox.workers.queue.quarantine import end_with_reason
 from tests import factories
 
 WORKERS = Path(archivebox.__file__).parent / "workers"
@@ -33,6 +33,6 @@ def test_a_program_that_is_put_aside_has_failed_and_is_free() -> None:
     worker = factories.row(process_type="worker", status="running").pk
     made = Binary.want(BinaryRequest("odd"))
     fence = Binary.claim([made.pk], worker)[made.pk]
-    put_aside(Lease(Binary, made.pk, worker, fence), Reason.WORKER_LOST)
+    end_with_reason(Lease(Binary, made.pk, worker, fence), Reason.WORKER_LOST)
     made.refresh_from_db()
     assert (made.status, made.reason, made.owner, made.retry_at) == ("failed", Reason.WORKER_LOST, None, None)

@@ -18,9 +18,9 @@ from archivebox.storage.layout import DataFolder
 from archivebox.workers.queue.fleet import (
     RUN_LOST,
     SILENT,
-    beat,
     close_silent_machines,
     reclaim_elsewhere,
+    record_heartbeat,
     seal_runs_without_worker,
 )
 from tests.factories import crawl, leased, snapshot
@@ -85,7 +85,7 @@ def test_no_crawl_waits_for_its_run_on_a_machine_that_drains() -> None:
     CrawlRun.objects.filter(pk=run.pk).update(owner=new_id())
     assert seal_runs_without_worker() == 0, "a worker there holds it"
     CrawlRun.objects.filter(pk=run.pk).update(owner=None)
-    assert beat() == 1
+    assert record_heartbeat() == 1
     run.refresh_from_db()
     assert (run.status, run.retry_at) == ("sealed", None)
     assert run.crawl.retry_at is not None, "its crawl is told"
@@ -93,15 +93,15 @@ def test_no_crawl_waits_for_its_run_on_a_machine_that_drains() -> None:
 
 def test_a_beat_that_comes_too_soon_after_another_takes_nothing_back() -> None:
     """That was of this machine or of another: one of all looks for silent ones."""
-    beat()
+    record_heartbeat()
     at_work_on(machine(silent_for=SILENT * 2))
-    assert beat() == 0
+    assert record_heartbeat() == 0
     PeriodicTask.objects.update(next_at=timezone.now() - timedelta(seconds=1))
-    assert beat() == 2
+    assert record_heartbeat() == 2
 
 
 def test_a_beat_says_how_busy_the_machine_is() -> None:
-    beat()
+    record_heartbeat()
     assert Machine.objects.get(pk=Machine.current().pk).load is not None
 
 
@@ -115,7 +115,7 @@ def test_a_clock_that_goes_wrong_takes_no_work_from_the_living(monkeypatch: pyte
     assert Snapshot.claim([page.pk], worker.pk)
     monkeypatch.setattr(timezone, "now", lambda: right() + timedelta(hours=hours))
     assert reclaim_elsewhere() == close_silent_machines() == 0
-    beat()
+    record_heartbeat()
     assert Snapshot.objects.all().renew(worker.pk) == 1
     monkeypatch.undo()
     assert reclaim_elsewhere() == 0

@@ -31,7 +31,7 @@ from archivebox.workers.queue.reclaim import (
     reclaim_dead_workers,
     return_unheld,
 )
-from archivebox.workers.supervise.recovery import sweep_machine
+from archivebox.workers.supervise.recovery import recover_machine
 from tests.factories import leased, row, shell, snapshot
 from tests.status_triggers import arrange
 
@@ -218,10 +218,10 @@ class TestSweep:
         vanished = leased(snapshot("https://example.com/1"))
         Process.objects.all().delete()  # not even its row is there
         known = leased(snapshot("https://example.com/2"), dead(process_type="worker"))
-        sweep_machine()
+        recover_machine()
         assert set(Snapshot.objects.values_list("owner", flat=True)) == {None}
         before = list(Snapshot.objects.order_by("id").values())
-        assert sweep_machine() == 0
+        assert recover_machine() == 0
         assert before == list(Snapshot.objects.order_by("id").values())
         assert {vanished.pk, known.pk} == {one["id"] for one in before}
 
@@ -231,7 +231,7 @@ class TestSweep:
         living.set_identity(ProcessIdentity.current())
         living.save()
         child = row(living)
-        sweep_machine()
+        recover_machine()
         assert {(again(one).status, again(one).end_reason) for one in (orphan, early)} == {("exited", "lost")}
         assert again(child).status == "queued"
 
@@ -240,7 +240,7 @@ class TestSweep:
         worker.set_identity(ProcessIdentity.current())
         worker.save()
         page = leased(snapshot(), worker)
-        sweep_machine()
+        recover_machine()
         assert Snapshot.objects.get(pk=page.pk).owner == worker.pk
         assert again(worker).status == "running"
 
@@ -255,7 +255,7 @@ class TestSweep:
         stray = shell("exec sleep 60")
         stray.process_type, stray.snapshot_id = "hook", sealed.pk
         stray.launch(background=True)
-        sweep_machine()
+        recover_machine()
         assert wanted.is_running
         assert stray.wait(30) == -15
         assert collection.exits.is_dir()
@@ -263,7 +263,7 @@ class TestSweep:
     def test_a_process_that_nothing_has_on_record_is_ended(self, collection: DataFolder) -> None:
         """As when all died in a failover of the database that lost the row of a hook which runs on."""
         with sleeper(collection, new_id()) as left:
-            sweep_machine()
+            recover_machine()
             assert left.is_zombie() or not left.is_alive()
 
 

@@ -11,7 +11,7 @@ OF_BROWSER = ("cdp_url.txt", "chrome.pid")
 OF_TAB = ("page_loaded.txt", "target_id.txt", *OF_BROWSER)
 
 
-def tell(**facts: object) -> None:
+def write_shared_files(**facts: object) -> None:
     """Write `cdp_url=…` to `cdp_url.txt`, and so on; that one leads into the browser, so it is the owner's alone."""
     for name, fact in facts.items():
         write_atomically("chrome.pid" if name == "pid" else f"{name}.txt", str(fact), secret=name == "cdp_url")

@@ -28,7 +28,7 @@ class _LeftOutError(ValueError):
     """Why one of them is not imported."""
 
 
-def take_over(found: Belongings, by: User) -> list[NotImported]:
+def import_belongings(found: Belongings, by: User) -> list[NotImported]:
     """Returns what is not imported."""
     problems = [NotImported("ArchiveBox.conf", found.problem)] if found.problem else []
     attempts = [(f"account {user.username}", partial(_import_user, user, by)) for user in found.users]

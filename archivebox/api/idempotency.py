@@ -8,7 +8,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 from archivebox.accounts.answers import AlreadyAnsweredError, Answer
-from archivebox.api.credentials import who_asks
+from archivebox.api.credentials import authenticate
 from archivebox.api.problems import ProblemError
 from archivebox.base_models.transactions import joined_transaction
 
@@ -18,7 +18,7 @@ _SECRET = "_archivebox_answer_is_secret"  # noqa: S105 - the name of an attribut
 View = Callable[..., HttpResponseBase]
 
 
-def once(view: View) -> View:
+def idempotent(view: View) -> View:
     """``view``, which does a POST with an Idempotency-Key only once within a day (draft-ietf-httpapi-idempotency)."""
 
     @wraps(view)
@@ -34,7 +34,7 @@ def once(view: View) -> View:
 
 
 def _once(request: HttpRequest, key: str, carry_out: Callable[[], HttpResponseBase]) -> HttpResponseBase:
-    who = who_asks(request)
+    who = authenticate(request)
     if isinstance(who, AnonymousUser):
         raise ProblemError(401, f"An {HEADER} needs a token, or a log-in.")
     name = _digest(type(who).__name__, str(who.pk), request.path, key)

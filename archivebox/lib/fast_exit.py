@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import NoReturn
 
 
-def leave(code: int) -> NoReturn:
+def fast_exit(code: int) -> NoReturn:
     """Exit as Python does, but for taking all modules apart, object by object: that is 20 ms of every command."""
     if threading.active_count() == 1:
         atexit._run_exitfuncs()  # noqa: SLF001  what Python begins with

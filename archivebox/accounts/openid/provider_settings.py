@@ -16,7 +16,7 @@ _LISTS = {Role.ADMIN: "OIDC_ADMINS", Role.EDITOR: "OIDC_EDITORS", Role.VIEWER: "
 
 
 @dataclass(frozen=True, slots=True)
-class Configured:
+class OpenIDSettings:
     """One provider, and who comes in by it as what."""
 
     issuer: str
@@ -40,14 +40,14 @@ class Configured:
         return next((role for role, groups in self.groups.items() if groups & told), self.default_role)
 
 
-def configured() -> Configured | None:
+def openid_settings() -> OpenIDSettings | None:
     """The provider that is set, if one is."""
     resolved = early_settings(DATA_FOLDER)
     issuer, client_id = resolved.get_text("OIDC_ISSUER"), resolved.get_text("OIDC_CLIENT_ID")
     if not issuer or not client_id:
         return None
     default = resolved.get_text("OIDC_DEFAULT_ROLE")
-    return Configured(
+    return OpenIDSettings(
         issuer=issuer,
         client_id=client_id,
         client_secret=resolved.get_text("OIDC_CLIENT_SECRET"),

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from archivebox.base_models.rows import new_id
 from archivebox.jobs.actions import ACTIONS
-from archivebox.jobs.begin import next_to_freeze
-from archivebox.jobs.carrying_out import begin_anew, end_lease, freeze_part, next_part, write_part
+from archivebox.jobs.begin import next_selected
 from archivebox.jobs.models import Job
+from archivebox.jobs.runner import add_next_part, end_lease, next_part, restart_job, write_part
 
 
 def leased(job: Job) -> Job:
@@ -24,11 +24,11 @@ def carried_out(job: Job, between: Callable[[], object] = lambda: None) -> Job:
     known: Job | None = leased(job)
     assert known
     while known and known.total is None:
-        known = freeze_part(known, next_to_freeze(known))
+        known = add_next_part(known, next_selected(known))
     assert known
     action = ACTIONS[known.kind](known)
     if not action.begin_or_resume():
-        begin_anew(known)
+        restart_job(known)
         known.refresh_from_db()
     while part := next_part(known):
         action.prepare(part.keys)

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from django.db import connection, transaction
 
-from archivebox.base_models.doorbell import CHANNEL, notify_workers, sender
+from archivebox.base_models.wakeups import CHANNEL, notify_workers, sender_id
 from archivebox.machine.models import Machine, Process
 from archivebox.workers.execute.commit_check import CommitCheck
 from archivebox.workers.execute.journal import Batch, commit
@@ -45,7 +45,7 @@ def test_others_hear_of_a_commit_once_and_who_notified(other: Other) -> None:
         notify_workers()
         notify_workers()
         assert heard(other) == [], "nothing is committed yet"
-    assert heard(other) == [sender()]
+    assert heard(other) == [sender_id()]
 
 
 def test_others_hear_nothing_of_what_was_rolled_back(other: Other) -> None:
@@ -55,8 +55,8 @@ def test_others_hear_nothing_of_what_was_rolled_back(other: Other) -> None:
     assert heard(other) == []
 
 
-@pytest.mark.parametrize("ring", [True, False])
-def test_a_workers_batch_tells_others_where_it_rings(other: Other, ring: bool) -> None:
+@pytest.mark.parametrize("wake", [True, False])
+def test_a_workers_batch_tells_other_machines_where_it_wakes(other: Other, wake: bool) -> None:
     commits = CommitCheck(Process.objects.create(machine=Machine.current()), lambda _: None)
-    commit(Batch(ring=ring), commits)
-    assert heard(other) == [sender()] * ring
+    commit(Batch(wake=wake), commits)
+    assert heard(other) == [sender_id()] * wake

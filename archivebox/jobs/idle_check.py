@@ -24,14 +24,14 @@ class IdleCheck:
     def __init__(self) -> None:
         self._is_beside = False
 
-    def has_come(self) -> bool:
+    def may_start(self) -> bool:
         """Blocks for half a second where pages are being captured."""
         if _page_waits():
             return False
         self._is_beside = _page_is_at_work()
         return not self._is_beside or has_idle_core()
 
-    def is_over(self) -> bool:
+    def must_stop(self) -> bool:
         return _page_waits() or (not self._is_beside and _page_is_at_work())
 
 

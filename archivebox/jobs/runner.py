@@ -6,10 +6,10 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.wakeups import notify_workers
 from archivebox.jobs.action import Failures, JobAction
-from archivebox.jobs.begin import freeze
+from archivebox.jobs.begin import add_parts
 from archivebox.jobs.job import Job, JobFailure, JobPart, packed
 
 
@@ -24,7 +24,7 @@ class NextPart:
 def held(lease_of: Job) -> Job | None:
     """The row as it is now, kept from others until the transaction ends; None: the lease is lost."""
     rows = Job.objects.filter(lease_of.guard())
-    rows.hold()
+    rows.lock()
     job: Job | None = rows.select_related("created_by").first()
     return job
 
@@ -35,13 +35,13 @@ def next_part(job: Job) -> NextPart | None:
     return None if part is None else NextPart(part.number, part.keys)
 
 
-def freeze_part(known: Job, keys: Sequence[UUID]) -> Job | None:
+def add_next_part(known: Job, keys: Sequence[UUID]) -> Job | None:
     """Decide on more Snapshots; None: the lease is lost."""
     with write_transaction():
         job = held(known)
         if job is None or job.total is not None or job.memory.get("frozen", 0) != known.memory.get("frozen", 0):
             return job  # a try before this one was committed, but not heard of
-        freeze(job, keys)
+        add_parts(job, keys)
         _save(job, "total", "memory")
     return job
 
@@ -75,7 +75,7 @@ def _shorten(job: Job, rest: Sequence[UUID]) -> None:
         job.position += 1
 
 
-def begin_anew(known: Job) -> Job | None:
+def restart_job(known: Job) -> Job | None:
     """What a job had begun to write is lost: its Snapshots stay decided on, and all are done again."""
     with write_transaction():
         job = held(known)

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-ATEXIT = "import atexit; from archivebox.lib.leaving import leave; atexit.register(print, 'asked')\n"
+ATEXIT = "import atexit; from archivebox.lib.fast_exit import fast_exit; atexit.register(print, 'asked')\n"
 THREAD = "import threading, time; threading.Thread(target=lambda: (time.sleep(0.05), print('done'))).start()\n"
 
 
@@ -16,8 +16,8 @@ def left_by(script: str) -> tuple[str, int]:
 
 @pytest.mark.parametrize("before", ["", "import sys; sys.stderr = None\n"])
 def test_what_waits_for_the_end_is_done_and_written(before: str) -> None:
-    assert left_by(f"{ATEXIT}{before}print('said')\nleave(3)") == ("said\nasked\n", 3)
+    assert left_by(f"{ATEXIT}{before}print('said')\nfast_exit(3)") == ("said\nasked\n", 3)
 
 
 def test_threads_are_waited_for() -> None:
-    assert left_by(f"{ATEXIT}{THREAD}leave(3)") == ("done\nasked\n", 3)
+    assert left_by(f"{ATEXIT}{THREAD}fast_exit(3)") == ("done\nasked\n", 3)

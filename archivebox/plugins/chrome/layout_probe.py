@@ -13,7 +13,7 @@ ENDLESS = 10_000  # milliseconds; an animation that goes on for longer is part o
 PICTURES_MAX = 2000  # of which it is asked whether they have come
 
 
-def look_script() -> str:
+def layout_script() -> str:
     """Return the expression that looks."""
     with open(os.path.join(os.path.dirname(os.path.realpath(__file__)), "look.js"), encoding="utf-8") as file:
         return file.read().replace("ENDLESS", str(ENDLESS)).replace("MOST", str(PICTURES_MAX))
