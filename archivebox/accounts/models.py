@@ -1,4 +1,4 @@
-"""Shop window of the models of accounts: each is made in a file of its own."""
+"""Imports the models of accounts, so that Django finds them."""
 
 from archivebox.accounts.answers import Answer
 from archivebox.accounts.audit import AuditEntry

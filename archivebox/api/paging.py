@@ -27,7 +27,7 @@ class Window(Schema):
         return PageCursor(before=self.cursor)
 
 
-_NEXT = "`cursor` of the next page, also where this one has few or no items; null: this is the last"
+_NEXT = "`cursor` of the next page, even if this one has few or no items; null: this is the last page"
 
 
 class Page(Schema, Generic[Shape]):

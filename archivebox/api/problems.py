@@ -94,7 +94,7 @@ def _place(error: Mapping[str, Any]) -> JSON:
 
 
 def _message_of(error: Mapping[str, Any]) -> str:
-    return "There is no such field" if error.get("type") == "extra_forbidden" else str(error["msg"])
+    return "Unknown field" if error.get("type") == "extra_forbidden" else str(error["msg"])
 
 
 def _where(error: Mapping[str, Any]) -> str:

@@ -72,7 +72,7 @@ class Destination:
             if generation.name == name:
                 return generation
         if name is None:
-            raise DestinationError(f"There is no whole backup in {self.folder}.")
+            raise DestinationError(f"There is no complete backup in {self.folder}.")
         raise DestinationError(
             f"There is no backup {name} in {self.folder}. `archivebox backup list {self.folder}` lists them."
         )

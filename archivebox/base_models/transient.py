@@ -15,7 +15,7 @@ OF_DATABASE = (DatabaseError, InterfaceError)
 """Kinds of what a database may raise; the second is no kind of the first (PEP 249)."""
 TRY_EVERY = 1.0
 """Seconds between two tries."""
-FULL = "The disk is full: the work waits until there is room again."
+FULL = "The disk is full: work waits until there is free space."
 READ_ONLY = "The disk can only be read: the work waits until it can be written again."
 AWAY = "The database does not answer: the work waits until it does."
 DEADLOCK = "Two writers waited for each other (a deadlock): it is done again."

@@ -153,7 +153,8 @@ BG = flag("--bg", text="Only queue it, and say whether anything will run it.")
 EVERY = flag("--all", "every", text="Every page.")
 
 BY_STDIN = (
-    "Without a choice, JSON records in a pipe or a file on stdin are the choice, also where there are none; with one, "
-    "stdin is not read. - reads records whatever stdin is; options then choose among them."
+    "Without arguments that select, JSON records in a pipe or a file on stdin select, even if there "
+    "are none; otherwise stdin is not read. - always reads records from stdin; options then select "
+    "among them."
 )
 """Of commands that :mod:`archivebox.cli.selection` serves."""

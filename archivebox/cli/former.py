@@ -75,7 +75,7 @@ OPTIONS: dict[str, tuple[FormerOption, ...]] = {
         FormerOption("--run-all", "`archivebox schedule run ID` makes the next crawl of a schedule now"),
         FormerOption("--foreground", "Schedules are kept by `archivebox server` and `archivebox run --daemon`"),
         FormerOption("--overwrite", "--recapture archives links again that were archived"),
-        FormerOption("--update", "Pages are captured each time, links once; --recapture takes these again, too"),
+        FormerOption("--update", "Pages are captured each time, links once; --recapture captures links again, too"),
     ),
     "server": (
         FormerOption("--init"),
@@ -88,10 +88,10 @@ OPTIONS: dict[str, tuple[FormerOption, ...]] = {
     "update": (
         FormerOption("--resume", takes_value=True),
         FormerOption("--batch-size", takes_value=True),
-        FormerOption("--only-new", "`archivebox run` works on what is queued, and tries nothing again"),
+        FormerOption("--only-new", "`archivebox run` processes the queue without retries"),
         FormerOption("--index-only", "`archivebox manage reindex` brings the search index up to date"),
         FormerOption("--overwrite", "`archivebox list --csv url | archivebox add --overwrite` captures pages again"),
-        FormerOption("--continuous", "`archivebox run --daemon` stays, and takes what comes"),
+        FormerOption("--continuous", "`archivebox run --daemon` keeps processing the queue"),
     ),
 }
 """Command → its former options."""

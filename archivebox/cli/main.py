@@ -59,8 +59,7 @@ def _help_without_command() -> None:
 
 PROGRAM = LazyGroup(
     "archivebox",
-    help="Keep web pages for decades.\n\n"
-    "`archivebox add URL` archives a page; `archivebox server` shows what is there.",
+    help="Keep web pages for decades.\n\n`archivebox add URL` archives a page; `archivebox server` shows your archive.",
     params=global_options(),
     no_args_is_help=False,
     invoke_without_command=True,

@@ -12,7 +12,8 @@ YES = flag("--yes", "-y", text="Do it without asking.")
 DRY_RUN = flag("--dry-run", text="Only say what would be done.")
 IDS_OR_STDIN = words("ids", "[ID|-]...")
 READS = (
-    "Without a choice, records in a pipe or a file on stdin choose; records of other types are printed as they came."
+    "Without arguments that select, records in a pipe or a file on stdin select; records of other types are printed "
+    "unchanged."
 )
 
 

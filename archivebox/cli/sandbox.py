@@ -28,7 +28,7 @@ ROOT = SandboxProblem(
     "Run ArchiveBox as an ordinary user, so that hostile pages stay in Chromium's sandbox.",
 )
 NO_NAMESPACES = SandboxProblem(
-    "This user may make no user namespaces: Chromium runs without its sandbox.",
+    "This user cannot create user namespaces: Chromium runs without its sandbox.",
     "Allow them: in a container by --security-opt seccomp=seccomp.json (docs/install.md), on Ubuntu by "
     "sysctl kernel.apparmor_restrict_unprivileged_userns=0.",
 )

@@ -93,7 +93,7 @@ def named(text: str) -> Tag:
     """The tag of this name, however it is written; BadInputError where there is none."""
     tag = Tag.objects.filter(slug=Tag.slug_of(text)).first()
     if tag is None:
-        raise BadInputError(f"There is no tag {text!r}. `archivebox tag list` shows those that are there.")
+        raise BadInputError(f"There is no tag {text!r}. `archivebox tag list` shows all tags.")
     return tag
 
 
@@ -105,7 +105,7 @@ def reads_stdin(
     ``chosen``: whether options or arguments choose, which then do not wait for a pipe that nobody may close.
     """
     if every and (dash or chosen):
-        raise BadInputError("--all takes everything: leave out either that, or what chooses among it.")
+        raise BadInputError("--all selects everything: leave out either --all or the other arguments that select.")
     if every or (chosen and not dash):
         return False
     if dash or stdin.is_selection():

@@ -48,7 +48,7 @@ def plugin_names(text: str | None) -> list[str]:
     names = [name.strip() for name in (text or "").split(",") if name.strip()]
     for name in names:
         if name not in plugins():
-            hint = did_you_mean(name, plugins(), "`archivebox plugin list` shows those that are there.")
+            hint = did_you_mean(name, plugins(), "`archivebox plugin list` shows all plugins.")
             raise BadInputError(f"There is no plugin {name}. {hint}")
     return names
 

@@ -60,7 +60,7 @@ def read_records(out: Output) -> list[StdinRecord]:
     if sys.stdin is None:
         raise BadInputError("stdin is closed, so no record can be read from it. Nothing was done.")
     if not select.select([sys.stdin.buffer], [], [], SILENCE)[0]:
-        out.warn("Waiting for records on stdin. If none are to come, start this command with </dev/null.")
+        out.warn("Waiting for records on stdin. To run without records, start this command with </dev/null.")
     return list(_records())
 
 

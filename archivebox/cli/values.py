@@ -32,7 +32,7 @@ def find(model: type[Model], text: str, listed_by: str = "") -> Model:
     manager = model._default_manager
     rows = manager.filter(pk__range=(UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))))[:2]
     if not rows:
-        raise BadInputError(f"There is no {name} {text}. `archivebox {lists}` shows those that are there.")
+        raise BadInputError(f"There is no {name} {text}. `archivebox {lists}` lists them.")
     if len(rows) > 1:
         raise BadInputError(f"More than one {name} begins with {text}: give more of its id.")
     return rows[0]

@@ -82,8 +82,8 @@ def refuse_others(folder: DataFolder) -> None:
     origin = origin_of(folder.database)
     if origin.is_older:
         raise CollectionError(
-            f"{folder.root} holds an archive of {origin.value}. This version cannot open it, and has changed nothing "
-            f"there. `archivebox --data-dir FOLDER init` begins a new collection in another folder, and "
+            f"{folder.root} contains an archive of {origin.value}. This version cannot open it and did not change "
+            f"it. `archivebox --data-dir FOLDER init` creates a new collection in another folder, and "
             f"`archivebox --data-dir FOLDER import {folder.root}` imports this one into it."
         )
     if origin is Origin.FOREIGN:

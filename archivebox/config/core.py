@@ -81,7 +81,7 @@ _PLACES = (
 
 _WORK = (
     SettingSpec(
-        "WORKERS", "integer", None, "Worker processes; unset: as many as it takes, one per core at most", minimum=1
+        "WORKERS", "integer", None, "Worker processes; unset: as many as needed, at most one per core", minimum=1
     ),
     SettingSpec(
         "SNAPSHOTS_IN_FLIGHT", "integer", 4, "Snapshots at a time, for each worker that there may be", minimum=1
@@ -178,7 +178,7 @@ _CRAWLS = (
         "DOMAIN_CONCURRENCY",
         "integer",
         4,
-        "Pages of one host at a time; those that are tried again keep no new one out",
+        "Pages of one host at a time; retries do not count",
         minimum=1,
     ),
     SettingSpec(
@@ -206,7 +206,7 @@ _WEB = (
     SettingSpec("BIND_ADDR", "string", "127.0.0.1:8000", "Address that the web server listens on"),
     SettingSpec("REPLAY_ADDR", "string", "", "Address that archived pages are shown on; empty: the next port"),
     SettingSpec(
-        "BASE_URL", "string", "", "What people type to reach a server behind a proxy: https://archive.example.org"
+        "BASE_URL", "string", "", "URL by which people reach a server behind a proxy: https://archive.example.org"
     ),
     SettingSpec("REPLAY_URL", "string", "", "The same for archived pages; a * stands for a host name per snapshot"),
     SettingSpec(
@@ -228,9 +228,7 @@ _WEB = (
     SettingSpec("PUBLIC_INDEX", "boolean", False, "Show the list of public pages without a login"),
     SettingSpec("PUBLIC_SNAPSHOTS", "boolean", False, "Show public pages without a login"),
     SettingSpec("PUBLIC_ADD_VIEW", "boolean", False, "Take URLs without a login"),
-    SettingSpec(
-        "PUBLIC_ADD_DEPTH", "integer", 0, "Links that may be followed of such URLs, at most", minimum=0, maximum=100
-    ),
+    SettingSpec("PUBLIC_ADD_DEPTH", "integer", 0, "Largest depth for such URLs", minimum=0, maximum=100),
     SettingSpec(
         "PUBLIC_ADD_PER_HOUR", "integer", 20, "Such URLs that one address (IPv6: one /64) adds in an hour", minimum=1
     ),
@@ -282,7 +280,7 @@ _LOGIN = (
         "OIDC_DEFAULT_ROLE",
         "string",
         "",
-        "Role of those who are in none of these groups, or are new where none is set; empty: they do not come in",
+        "Role of those who are in none of these groups, or are new where none is set; empty: they are refused",
         enum=("", "viewer", "editor", "admin"),
     ),
 )

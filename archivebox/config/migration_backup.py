@@ -52,7 +52,7 @@ def _copy(folder: DataFolder, target: Path) -> Path:
     free = shutil.disk_usage(folder.root).free
     if free < needed:
         raise DatabaseCopyError(
-            f"This version upgrades the database, and there is no room for a backup of it before: {size(needed)} are "
+            f"This version upgrades the database, and there is not enough space for a backup of it: {size(needed)} are "
             f"needed in {folder.backups}, {size(free)} are free. Free some. {_TURN_OFF}"
         )
     part = target.with_name(f".{target.name}.part")

@@ -28,7 +28,7 @@ def make_tables(folder: DataFolder, url: str) -> None:
     env |= {"PYTHONPATH": str(APPLICATION), **({"DATABASE_URL": url} if url else {})}
     done = subprocess.run([sys.executable, "-m", PROGRAM], env=env, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise TablesNotMadeError((done.stderr.strip().splitlines() or ["It ended without a word"])[-1])
+        raise TablesNotMadeError((done.stderr.strip().splitlines() or ["It ended without a message"])[-1])
 
 
 def main() -> None:

@@ -81,7 +81,7 @@ class Persona:
         """Take these cookies instead of those that are there; returns how many. ValueError where there are none."""
         count = sum(map(_is_cookie, text.splitlines()))
         if not count:
-            raise ValueError("It holds no cookies: what is wanted is cookies.txt, the format of Netscape and curl.")
+            raise ValueError("It contains no cookies. The expected format is cookies.txt (Netscape), as curl uses it.")
         atomic_write(self.cookies, text, 0o600)
         return count
 

@@ -142,7 +142,7 @@ _TEXTS: dict[Reason, _Text] = {
     ),
     Reason.SERVER_BUSY: _text(
         "The server asked to retry later instead of sending the page.",
-        "It is retried when the server said, else after a while; `archivebox update` retries now.",
+        "It is retried at the time that the server gave, or else after some minutes; `archivebox update` retries now.",
     ),
     Reason.CHALLENGE: _text(
         "The site showed a bot check instead of the page.",
@@ -160,10 +160,10 @@ _TEXTS: dict[Reason, _Text] = {
     ),
     Reason.NOT_APPLICABLE: _text("It does not apply to this page.", particular="It is not for {}."),
     Reason.NOTHING_CAME: _text(
-        "Nothing came from this address.", "See the result of the navigation for the reason, and retry that."
+        "There was no response from this address.", "See the result of the navigation for the reason, and retry that."
     ),
     Reason.PRIVATE_PAGE: _text(
-        "It shares the URL, and the page is private.", "Capture it again with this plugin named, if they may know."
+        "It shares the URL, and the page is private.", "To send it anyway, capture it again and name this plugin."
     ),
     Reason.KEPT_OUT: _text(
         "This page must not be visited.",
@@ -228,13 +228,13 @@ _TEXTS: dict[Reason, _Text] = {
         "It printed a record that is not allowed: {}.",
     ),
     Reason.TOO_MANY_RECORDS: _text(
-        "It printed more records than a hook may, and was ended; the first were kept.",
+        "It printed more records than allowed and was stopped; the first ones were saved.",
         "Correct its plugin, or raise HOOK_RECORDS_MAX or HOOK_RECORDS_SIZE_MAX, then run `archivebox update`.",
-        "Output exceeded {}, the most that a hook may, and was ended; the first were kept.",
+        "Output exceeded {}, the limit of a hook, and it was stopped; the first records were saved.",
     ),
     Reason.HOOK_FAILED: _text("A hook failed; nothing was skipped for it.", "See its log.", "{} failed."),
-    Reason.LOOKED_FOR_AGAIN: _text("It was missing. Somebody may have installed it since: it is being looked for."),
-    Reason.UPGRADE: _text("Its newest version was asked for: it is being looked for."),
+    Reason.LOOKED_FOR_AGAIN: _text("It was missing. ArchiveBox checks whether it was installed since."),
+    Reason.UPGRADE: _text("An upgrade was requested: ArchiveBox looks for the newest version."),
     Reason.INSTALL_FAILED: _text(
         "No provider could install the program.", "Install it by hand, or set its path.", "{} could not be installed."
     ),
@@ -242,9 +242,9 @@ _TEXTS: dict[Reason, _Text] = {
         "It has to be installed by the administrator.", "Run {}, then `archivebox install`.", "It needs: {}"
     ),
     Reason.PRIVATE_ADDRESS: _text(
-        "Its host is on a private network, which pages may not reach.",
+        "Its host is on a private network, which is not allowed.",
         "Name the host in PRIVATE_NETWORK_ALLOWLIST to allow it.",
-        "{} is on a private network, which pages may not reach.",
+        "{} is on a private network, which is not allowed.",
     ),
     Reason.BAD_URL: _text("Not a URL that can be archived.", "Correct it and add it again.", "Not a URL: {}."),
     Reason.SCHEME_REFUSED: _text(
@@ -274,7 +274,7 @@ _TEXTS: dict[Reason, _Text] = {
         "Raise MAX_URLS_PER_PAGE or MAX_TAGS_PER_PAGE, then run `archivebox update`.",
         "It found more than the limit of {} per page; the rest was skipped.",
     ),
-    Reason.PURGED: _text("It is being deleted for good.", "It cannot be restored: add its URL again."),
+    Reason.PURGED: _text("It is being deleted permanently.", "It cannot be restored: add its URL again."),
     Reason.BEING_ADDED: _text(
         "Its URLs are still being added.", "It starts when all are added; if the command was killed, add them again."
     ),

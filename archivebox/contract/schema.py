@@ -166,9 +166,13 @@ def standard_properties(plugin: str, title: str = "", programs: Sequence[str] = 
     }
     if programs:
         found |= {
-            f"{name}_BINARY": {"type": "string", "default": programs[0], "description": "Its program: name or path"},
+            f"{name}_BINARY": {
+                "type": "string",
+                "default": programs[0],
+                "description": "The program to run: name or path",
+            },
             f"{name}_ARGS": {
-                "type": "array", "items": texts, "default": [], "description": "Options that the program always gets"
+                "type": "array", "items": texts, "default": [], "description": "Options that are always passed to it"
             },
             f"{name}_ARGS_EXTRA": {
                 "type": "array",

@@ -1,4 +1,4 @@
-"""Shop window of the core models: each is made in a file of its own."""
+"""Imports the core models, so that Django finds them."""
 
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.note import Note

@@ -120,7 +120,9 @@ def _check_allow(url: Url, rules: Rules, _depth: int, _count: int) -> Admission 
 def _check_count(url: Url, rules: Rules, _depth: int, count: int) -> Admission | None:
     if rules.max_urls is None or count < rules.max_urls:
         return None
-    return _refuse(url, Reason.LIMIT_REACHED, f"the crawl has the {rules.max_urls:,} URLs that it may have")
+    return _refuse(
+        url, Reason.LIMIT_REACHED, f"the crawl has reached its limit of {rules.max_urls:,} URLs that it may have"
+    )
 
 
 _CHECKS = (_check_depth, _check_network, _check_deny, _check_scope, _check_allow, _check_count)
@@ -159,7 +161,7 @@ def refuse_private(url: Url, opened: OpenedNetworks, own_ports: Container[int]) 
     """The refusal of a URL whose host is on a private network; None where PRIVATE_NETWORK_ALLOWLIST opens it."""
     if opened.covers(url.host, url.effective_port, own_ports=own_ports):
         return None
-    return _refuse(url, Reason.PRIVATE_ADDRESS, "its host is on a private network, which pages may not reach")
+    return _refuse(url, Reason.PRIVATE_ADDRESS, "its host is on a private network, which is not allowed")
 
 
 def shown(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Shop window of the models of crawls: each is made in a file of its own."""
+"""Imports the models of crawls, so that Django finds them."""
 
 from archivebox.crawls.crawl import Crawl, CrawlRun, Domain
 from archivebox.crawls.preset import AddPreset

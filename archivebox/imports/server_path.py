@@ -32,7 +32,7 @@ def checked_path(text: str) -> Path:
     if any(path.is_relative_to(one) for one in _OF_THE_SYSTEM):
         raise NotReadableError(f"{path} is a folder of the system.")
     if any(path.is_relative_to(own) or own.is_relative_to(path) for own in _own_folders()):
-        raise NotReadableError(f"{path} belongs to this collection, or holds it.")
+        raise NotReadableError(f"{path} is part of this collection, or contains it.")
     return _readable(path)
 
 
@@ -58,9 +58,9 @@ def _readable(path: Path) -> Path:
     except OSError:
         is_source = is_there = False
     if not is_there:
-        raise NotReadableError(f"There is nothing at {path}, or the server may not read it.")
+        raise NotReadableError(f"Nothing was found at {path}, or the server has no permission to read it.")
     if not is_source:
         raise NotReadableError(f"{path} is neither a folder nor a regular file.")
     if not os.access(path, os.R_OK | (os.X_OK if path.is_dir() else 0)):
-        raise NotReadableError(f"The server may not read {path}.")
+        raise NotReadableError(f"The server has no permission to read {path}.")
     return path

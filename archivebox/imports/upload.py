@@ -58,7 +58,7 @@ def keep_upload(content: Iterable[bytes], url: str, created_by: User, noting: No
     is_new = not batch.known and _write_rows(batch, importing, noting)
     snapshot = ImportedSnapshot.objects.select_related("snapshot").get(source=importing.source, key=path.name).snapshot
     if not Snapshot.objects.kept().filter(pk=snapshot.pk).exists():
-        raise NotReadableError("It was kept before, and removed since. Restore it, or save the page anew.")
+        raise NotReadableError("It was saved before, and was removed since. Restore it, or save the page again.")
     _index(snapshot)
     return KeptUpload(snapshot, is_new)
 

@@ -106,7 +106,7 @@ def discard(written: WrittenPage) -> None:
 def difference(missing: list[str], changed: list[str]) -> str:
     """The sentence for people about files that are not what was read; empty where all are."""
     finding = Finding(missing=missing, changed=changed)
-    return "" if finding.is_whole else f"Its files are not those of the source. {' '.join(finding.problems)}"
+    return "" if finding.is_whole else f"Its files differ from the source. {' '.join(finding.problems)}"
 
 
 def known_owner(name: str, importer_name: str) -> str:

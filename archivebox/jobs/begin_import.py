@@ -41,7 +41,7 @@ def begin_import(
     if not str(path).isprintable():
         raise JobRefusedError("The path has letters that are not UTF-8, or cannot be shown: rename its folders.")
     if DATA_FOLDER.root == path or DATA_FOLDER.root.is_relative_to(path):
-        raise JobRefusedError(f"{path} is this collection itself, or holds it.")
+        raise JobRefusedError(f"{path} is this collection, or contains it.")
     if not report.pages:
         raise JobRefusedError(f"{path} has no page that can be imported.")
     options: dict[str, JSON] = {

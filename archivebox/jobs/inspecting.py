@@ -73,7 +73,8 @@ def _check_length(length: int) -> None:
         raise NotReadableError("The file is empty.")
     if length > most:
         raise NotReadableError(
-            f"A file may have {size(most)}. Administrators can name a larger one on the server, or IMPORT_UPLOAD_MAX."
+            f"A file can have at most {size(most)}. Administrators can name a larger file on the server, or raise "
+            "IMPORT_UPLOAD_MAX."
         )
 
 

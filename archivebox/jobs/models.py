@@ -1,4 +1,4 @@
-"""Shop window of the models of jobs."""
+"""Imports the models of jobs, so that Django finds them."""
 
 from archivebox.jobs.job import Job, JobFailure, JobPart
 

@@ -39,7 +39,7 @@ FEWER = "The source has fewer pages than when the import began."
 NOT_STORED = (
     "The object store did not answer: pages that are not stored yet are stored when it does, by a running server."
 )
-NOT_INDEXED = "The search index could not be told of all pages: `archivebox manage reindex` makes it anew."
+NOT_INDEXED = "Not all pages could be added to the search index: `archivebox manage reindex` rebuilds it."
 
 
 @dataclass(slots=True)
@@ -86,7 +86,7 @@ class ImportPages(JobAction):
     def begin_or_resume(self) -> bool:
         path = Path(self.job.options["path"])
         if path.resolve() != path:
-            raise NotReadableError(f"{path} is not where it was when the import began: a link leads elsewhere.")
+            raise NotReadableError(f"{path} is another folder than when the import began: a symbolic link has changed.")
         self._reader = open_reader(path)
         if isinstance(self._reader, InterruptibleReader):
             self._reader.stop = self._stop

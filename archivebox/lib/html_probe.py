@@ -33,7 +33,9 @@ def check(text: str) -> None:
         return
     document = text.encode("utf-8", "replace")
     if len(document) > SHORT and not _trial.passes(document):
-        raise ParserLimitError("it is nested so deeply, or closed so badly, that reading it would take too long")
+        raise ParserLimitError(
+            "its elements are nested too deeply or closed incorrectly, so that parsing it would take too long"
+        )
 
 
 def disable_probe() -> None:

@@ -20,5 +20,5 @@ def require_open_files() -> None:
     if most < LEAST:
         raise TooFewFilesError(
             f"A process may have only {most} files open here, and archiving pages takes {LEAST}. Raise the limit "
-            "(`ulimit -n 4096`, in Docker --ulimit nofile=4096), and try again. What had been accepted is kept."
+            "(`ulimit -n 4096`, in Docker --ulimit nofile=4096), and try again. Accepted URLs are saved."
         )

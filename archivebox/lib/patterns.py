@@ -29,7 +29,7 @@ def _compile(pattern: str) -> Pattern:
         compiled: Pattern = re2.compile(pattern, _OPTIONS)
     except re2.error as error:
         why = error.args[0].decode("utf-8", "replace")
-        raise ValueError(f"{pattern!r} is not a regular expression that RE2 takes: {why}") from None
+        raise ValueError(f"{pattern!r} is not a regular expression that RE2 supports: {why}") from None
     return compiled
 
 

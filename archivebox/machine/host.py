@@ -145,7 +145,7 @@ class Machine(Row):
         """Leave it out of lists; its row stays, as what it did refers to it. MachineAtWorkError unless offline."""
         if self.state != "offline":
             raise MachineAtWorkError(
-                f"{self} was heard of {ALIVE.seconds // 60} minutes ago or later. Drain it and stop ArchiveBox there, "
+                f"{self} was last seen {ALIVE.seconds // 60} minutes ago or later. Drain it and stop ArchiveBox there, "
                 "and remove it then."
             )
         self.removed_at = timezone.now()

@@ -1,4 +1,4 @@
-"""Shop window of the models of machines: each is made in a file of its own."""
+"""Imports the models of machines, so that Django finds them."""
 
 from archivebox.machine.binary import Binary
 from archivebox.machine.fleet_setting import FleetSetting

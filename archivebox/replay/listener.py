@@ -78,7 +78,7 @@ class Listener:
             answer.error(400, *_UNKNOWN)
             return
         if scope.method not in {"GET", "HEAD"} and not label:
-            answer.error(405, "Only reading is possible here", "Archived pages take no forms.")
+            answer.error(405, "Only reading is possible here", "Archived pages cannot receive forms.")
             return
         try:
             if isinstance(answer, ViewAnswer):

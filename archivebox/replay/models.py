@@ -1,4 +1,4 @@
-"""Shop window of the models of replay: each is made in a file of its own."""
+"""Imports the models of replay, so that Django finds them."""
 
 from archivebox.replay.scripts.view import ScriptView
 

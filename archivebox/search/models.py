@@ -1,4 +1,4 @@
-"""Shop window of the models of search."""
+"""Imports the models of search, so that Django finds them."""
 
 from archivebox.search.saved import SavedSearch
 from archivebox.search.share import ShareLink

@@ -380,7 +380,7 @@ def _read_entries(data: bytes, count: int, directory_start: int) -> list[StoredM
         fields = _CENTRAL.unpack_from(data, position)
         signature, method, crc, name_size, extra_size = fields[0], fields[4], fields[7], fields[10], fields[11]
         if signature != b"PK\1\2" or method != 0:
-            raise ArchiveDamagedError("the archive's directory has an entry that is none of a page")
+            raise ArchiveDamagedError("the archive's directory has an entry that does not belong to a page")
         position += _CENTRAL.size
         name = os.fsdecode(data[position : position + name_size])
         extra = data[position + name_size : position + name_size + extra_size]

@@ -1,4 +1,4 @@
-"""Shop window of the models of webhooks."""
+"""Imports the models of webhooks, so that Django finds them."""
 
 from archivebox.webhooks.delivery import Delivery
 from archivebox.webhooks.webhook import Webhook

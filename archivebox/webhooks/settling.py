@@ -85,7 +85,7 @@ def _has_failed(delivery: Delivery, tried: Tried, columns: dict[str, object], no
     Webhook.objects.filter(pk=webhook.pk).update(failures=F("failures") + 1)
     if tried.http_status == HTTPStatus.GONE:
         delivery.transition("fail", **columns)
-        disable(webhook, "It answered 410 (Gone): it wants no more messages.")
+        disable(webhook, "It answered 410 (Gone), which ends deliveries.")
     elif delivery.tries < len(AGAIN_AFTER):
         again_at = now + tried.wait(delivery.tries) if webhook.is_enabled else None
         delivery.update_and_requeue(owner=None, retry_at=again_at, **columns)

@@ -20,7 +20,7 @@ class Event(models.TextChoices):
     SNAPSHOT_FAILED = "snapshot.failed", "nothing of a page could be kept"
     CRAWL_FINISHED = "crawl.finished", "a crawl has nothing left to do"
     CRAWL_PAUSED = "crawl.paused", "a crawl was paused"
-    CRAWL_CANCELLED = "crawl.cancelled", "a crawl was stopped for good"
+    CRAWL_CANCELLED = "crawl.cancelled", "a crawl was cancelled"
     JOB_FINISHED = "job.finished", "a job, such as an export, has ended"
     SCHEDULE_STARTED = "schedule.started", "a schedule has begun its next crawl"
 

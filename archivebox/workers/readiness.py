@@ -52,7 +52,7 @@ def _disk() -> str:
     try:
         return DiskSpaceGuard(DATA_FOLDER.root, resolve_settings(base_layers()).get_int("DISK_FREE_MIN")).problem()
     except OSError as error:
-        return f"The data folder cannot be looked at: {error.strerror}."
+        return f"The data folder cannot be read: {error.strerror}."
 
 
 def _orchestrator() -> str:

@@ -13,6 +13,8 @@ from archivebox.cli.main import PROGRAM
 from archivebox.cli.plugin.reference import document
 from archivebox.contract.discovery import discover_plugins
 from tests.architecture import source
+from tests.quality.score import MOST_TILES, MOST_WORDS
+from tests.quality.table import INTRODUCTION
 
 DOCUMENTS = sorted(
     [*source.ROOT.glob("*.md"), *source.ROOT.glob("docs/**/*.md"), *source.ROOT.glob("changelog.d/*.md")]
@@ -53,6 +55,12 @@ def test_make_targets_that_contributors_are_told_of_exist() -> None:
 def test_the_reference_of_plugins_says_what_they_say() -> None:
     """`make docs` writes it."""
     assert (source.ROOT / "docs" / "plugins.md").read_text().strip() == document(discover_plugins().values()).strip()
+
+
+def test_the_quality_page_begins_as_it_would_be_written() -> None:
+    """`make quality`, which writes all of it, takes half an hour."""
+    introduction = INTRODUCTION.format(most_tiles=MOST_TILES, most_words=MOST_WORDS)
+    assert (source.ROOT / "docs" / "quality.md").read_text().startswith(introduction)
 
 
 def test_changelog_fragments_have_a_known_kind_and_one_sentence() -> None:

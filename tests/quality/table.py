@@ -48,7 +48,7 @@ def _own(one: Measured) -> str:
 
 def _good(one: Measured) -> str:
     if not one.sample.is_page:
-        return "not the page: " + one.captured.verdict
+        return f"not the page ({one.captured.verdict})"
     return "no" if one.misses() else "yes"
 
 
@@ -102,13 +102,13 @@ def page(measured: Sequence[Measured], readers: Sequence[Read], versions: str, p
     when = f"Measured {' to '.join(dict.fromkeys((days[0], days[-1])))}" if days else "Measured"
     parts = [
         INTRODUCTION.format(most_tiles=MOST_TILES, most_words=MOST_WORDS),
-        f"{when} with {versions}. {good} of {len(pages)} pages are within the thresholds. {pywb}".strip(),
+        f"{when} with {versions}. {good} of {len(pages)} pages are good. {pywb}".strip(),
         "\n".join(rows(measured)),
-        "## What is beyond the thresholds",
-        "\n".join(defects(measured)) or "Nothing.",
-        "## Where pywb shows more",
-        "\n".join(behind(measured)) or ("Nowhere." if not pywb else "Not measured."),
-        "## Other readers of the WARC files",
+        "## Pages that are not good",
+        "\n".join(defects(measured)) or "None.",
+        "## Pages of which pywb shows more",
+        "\n".join(behind(measured)) or ("None." if not pywb else "Not measured."),
+        "## Other readers of our WARC files",
         _read_by_others(readers, bad),
     ]
     return "\n\n".join(parts) + "\n"
@@ -119,30 +119,31 @@ def _read_by_others(readers: Sequence[Read], bad: Sequence[Read]) -> str:
         return "Not measured."
     records = sum(read.records for read in readers)
     if not bad:
-        return (
-            f"FastWARC and warcio read all {len(readers)} files to their ends, and find the same {records:,} records."
-        )
+        return f"FastWARC and warcio read all {len(readers)} files to the end and find the same {records:,} records."
     return "\n".join(f"* {read.path.rpartition('/')[2]}: {read.problem}" for read in bad)
 
 
-INTRODUCTION = """# How well pages are kept
+INTRODUCTION = """# Quality of archived pages
 
 <!-- Written by `make quality`. -->
 
-`make quality` archives pages of the local web (`tests/site`) with all that is on by default, looks at each format as
-the application shows it, and compares that with the live page: in a window of 1440 by 900 pixels, in the same browser.
-Pages that live by scripts are judged with scripts as well.
+`make quality` archives the pages of a local test site (`tests/site`) with the default settings. It opens each
+format in the application and compares it with the live page, in the same browser and in a window of 1440 by 900
+pixels. For pages that scripts build, it also compares the replay with scripts.
 
-A cell has the percentage of **tiles** that differ, and that of **words** that are lost. Tiles are squares of 16 pixels,
-without those that are plain background; words are those that are laid out and can be seen, in frames and shadow roots
-too. A PDF and an article are judged by words alone, the article by those of the page's main part, without the numbers
-of its lists. *missing*: addresses that were asked for in vain, and came in the live page. *forbidden*: what the
-replay's policy did not let scripts do.
+A cell shows which percentage of the **tiles** differs and which percentage of the **words** is lost. Tiles are
+squares of 16 by 16 pixels; those with nothing but background are not counted. Words are those that can be seen,
+including text in frames and shadow roots. PDFs and articles are compared by words only; for an article these
+are the words of the page's main part, without the numbers of lists. *missing*: addresses that the replay
+requested and did not find, although the live page got a response. *forbidden*: what scripts attempted and the
+replay's policy blocked.
 
-*Own score* is what the program says by itself of its replay, in percent, without and with scripts.
+*Own score* is ArchiveBox's own measurement of its replay in percent, without and with scripts; *?*: not
+measured.
 
-**Bold** is what is opened first: at most {most_tiles:g} % of its tiles may differ, and {most_words:g} % of the words be
-lost; nothing may be missing or forbidden. The same holds for the replay with scripts of a page that lives by them;
-there a reader also asks for data that was recorded, changes the route, and loads a deep route again. A PDF and an
-article may lose as many words, unless they say that they are cut. Where pywb shows more than both replays, the command
-fails, as it does where a page is beyond the thresholds."""
+**Bold** marks the format that ArchiveBox opens first. A page is *good* if in that format at most {most_tiles:g}
+% of the tiles differ, at most {most_words:g} % of the words are lost, and nothing is missing or forbidden. For
+pages that scripts build, the replay with scripts has to meet the same thresholds, and a visitor must be able to
+load recorded data, change the route, and reload a deep route. A PDF or an article may lose as many words,
+unless it says that it is cut. `make quality` fails if a page is not good, or if pywb shows more of a page than
+both replays."""

@@ -171,7 +171,7 @@ class Provider:
             return {}
         more = _document(session.get(metadata.userinfo))
         if more.get("sub") != told["sub"]:
-            raise ValueError("what it tells is of somebody else")
+            raise ValueError("its userinfo is about another person")
         return more
 
     @contextmanager
@@ -197,13 +197,13 @@ class Provider:
         return OpenIDError(sentence, status)
 
 
-_USED = "This answer of {} was used before, or came too late. Log in again."
+_USED = "This answer of {} was used before or arrived too late. Log in again."
 _UNKNOWN = (
     "{} did not accept this server's credentials. Its administrator should check OIDC_CLIENT_ID and "
     "OIDC_CLIENT_SECRET; logs/web.log has the reason."
 )
 _CLOCKS = (
-    "The clocks of {} and of this server differ, or the answer came too late. Log in again; if that does not help, "
+    "The clocks of {} and of this server differ, or the answer arrived too late. Log in again; if that does not help, "
     "ask the administrator of this server to set its clock."
 )
 _UNTRUSTED = (

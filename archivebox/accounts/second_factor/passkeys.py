@@ -106,7 +106,7 @@ def _is_next(passkey: Passkey, count: int) -> bool:
     if expected.update(sign_count=count, last_used_at=timezone.now()):
         return True
     log.warning("Passkey %s refused: its counter is at %s action=passkey_refused", passkey.pk, count)
-    reason = f"The counter of the passkey {passkey.label} did not rise: it may have been copied."
+    reason = f"The counter of the passkey {passkey.label} did not increase: the passkey may have been copied."
     with write_transaction():
         audit.record(None, "login.refused", passkey.user, username=passkey.user.get_username(), reason=reason)
     return False

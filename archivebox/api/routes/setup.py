@@ -90,7 +90,9 @@ class PersonaOut(Schema):
     name: str
     settings: Annotated[list[str], Field(description="Names alone, since some are secrets")]
     cookies: bool
-    users: Annotated[list[str], Field(description="Accounts that it is shared with; administrators may use all")]
+    users: Annotated[
+        list[str], Field(description="Accounts that it is shared with; administrators can use all personas")
+    ]
     profile: Annotated[bool, Field(description="Whether a browser was started with its profile")]
 
     @classmethod

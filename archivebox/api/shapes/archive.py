@@ -51,7 +51,7 @@ class SnapshotOut(Schema):
     id: UUID
     url: str
     title: str
-    status: Annotated[str, Field(description="How far the work on it is; `sealed`: done, whatever came of it")]
+    status: Annotated[str, Field(description="How far the work on it is; `sealed`: done, with or without success")]
     state: Annotated[State, Field(description="What came of it")]
     reason: str
     visibility: Annotated[str, Field(description="For whom it is there")]
@@ -72,9 +72,12 @@ class SnapshotOut(Schema):
     sealed_at: datetime | None
     retired_at: datetime | None
     created_by: Annotated[str | None, Field(description="For accounts alone")]
-    folder: Annotated[str | None, Field(description="Relative to the data folder; for who may inspect")]
+    folder: Annotated[str | None, Field(description="Relative to the data folder; only with the right to inspect")]
     size: Annotated[int, Field(description="Bytes that were kept of it, as of its last seal")]
-    match: Annotated[MatchOut | None, Field(description="Of a search for words: where one is, beside title, URL, tags")]
+    match: Annotated[
+        MatchOut | None,
+        Field(description="In searches for words: where they were found, except in title, URL and tags"),
+    ]
 
     @classmethod
     def all_of(cls, rows: Sequence[Snapshot], who: Who, matches: Mapping[UUID, Match] = NOWHERE) -> "list[SnapshotOut]":
@@ -165,9 +168,12 @@ class ResultOut(Schema):
     ended_at: datetime | None
     retry_at: datetime | None
     modified_at: datetime
-    process_id: Annotated[UUID | None, Field(description="For who may inspect")]
+    process_id: Annotated[UUID | None, Field(description="Only with the right to inspect")]
     interface: Annotated[
-        str, Field(description="Name and address by which its hook's connections left; for who may inspect")
+        str,
+        Field(
+            description="Network interface and local address of its hook's connections; only with the right to inspect"
+        ),
     ]
 
     @classmethod
@@ -227,12 +233,14 @@ class CrawlOut(Schema):
     label: str
     status: str
     reason: str
-    visibility: Annotated[str, Field(description="For whom it and the pages to come are there")]
+    visibility: Annotated[str, Field(description="Who sees it and its future pages")]
     urls: Annotated[list[str], Field(description="What was asked for; of a long list, the beginning")]
     max_depth: int
     tags: list[str]
     persona: str
-    config: Annotated[dict[str, Any], Field(description="Its own settings; secrets are ***, for who may inspect")]
+    config: Annotated[
+        dict[str, Any], Field(description="Its own settings; secrets are ***; only with the right to inspect")
+    ]
     created_by: str
     created_at: datetime
     modified_at: datetime
@@ -287,11 +295,11 @@ class CrawlPlan(RequestBody):
     url_allowlist: Annotated[Text, Field(description="Follow only links that match: patterns, one a line")] = ""
     url_denylist: Annotated[Text, Field(description="Follow no links that match: patterns, one a line")] = ""
     max_urls: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
-    max_size: Annotated[int, Field(ge=1, le=2**53, description="Bytes that it may receive")] | None = None
+    max_size: Annotated[int, Field(ge=1, le=2**53, description="Bytes that the crawl may receive")] | None = None
     visibility: Annotated[SeenBy | None, Field(description="Who sees it; else as `VISIBILITY` says")] = None
     keep_unchanged: Annotated[
         bool | Literal["linked"] | None,
-        Field(description="False: keep new versions only where they changed; linked: keep them as hard links"),
+        Field(description="False: keep only new versions that changed; linked: keep unchanged ones as hard links"),
     ] = None
 
     def request(self) -> CrawlRequest:
@@ -314,7 +322,9 @@ class CrawlPatch(RequestBody):
     """What may be changed of a crawl; what is left out stays."""
 
     label: Label | None = None
-    visibility: Annotated[SeenBy | None, Field(description="Of it, all its pages, and those to come")] = None
+    visibility: Annotated[SeenBy | None, Field(description="Of the crawl and all of its present and future pages")] = (
+        None
+    )
 
 
 class CountOut(Schema):

@@ -30,7 +30,9 @@ class MachineOut(Schema):
     state: Annotated[str, Field(description="working, draining or offline")]
     load: Annotated[float | None, Field(description="In the minute before it was last seen")]
     drain_by: Annotated[datetime | None, Field(description="When what it still works on returns to the queue")]
-    problem: Annotated[str, Field(description="How its plugins differ from those of the others: it begins nothing")]
+    problem: Annotated[
+        str, Field(description="How its plugins differ from those of the other machines; it begins nothing then")
+    ]
     seen_at: datetime
 
     @classmethod

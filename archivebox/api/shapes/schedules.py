@@ -22,7 +22,7 @@ When = Annotated[
     ),
 ]
 Zone = Annotated[Short, Field(description="By whose clocks, such as Europe/Berlin")]
-Overlap = Annotated[Literal["wait", "skip"], Field(description="What a time does that comes while its last crawl runs")]
+Overlap = Annotated[Literal["wait", "skip"], Field(description="What happens at a time while its last crawl runs")]
 CatchUp = Annotated[Literal["once", "skip"], Field(description="What becomes of times at which nothing was running")]
 Recapture = Annotated[bool, Field(description="Archive links again that one of its crawls has archived")]
 
@@ -35,7 +35,7 @@ class ScheduleOut(Schema):
     schedule: When
     timezone: Zone
     next_at: Annotated[datetime | None, Field(description="null: it is paused")]
-    is_waiting: Annotated[bool, Field(description="Its time has come, and its last crawl still runs")]
+    is_waiting: Annotated[bool, Field(description="It is due, and its last crawl still runs")]
     overlap: str
     catch_up: str
     recapture: Recapture
@@ -44,7 +44,7 @@ class ScheduleOut(Schema):
     depth: int
     tags: list[str]
     persona: str
-    config: Annotated[dict[str, Any], Field(description="Settings of its crawls; for who may inspect")]
+    config: Annotated[dict[str, Any], Field(description="Settings of its crawls; only with the right to inspect")]
     skipped_at: Annotated[datetime | None, Field(description="The last time that was left out")]
     skipped_for: Annotated[str, Field(description="Why it was")]
     created_by: str

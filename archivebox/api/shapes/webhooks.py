@@ -28,7 +28,7 @@ ShortText = Annotated[str, StringConstraints(max_length=100, pattern=r"^[^\x00]*
 Pages = Annotated[
     str,
     StringConstraints(max_length=1000, pattern=r"^[^\x00]*$"),
-    Field(description="Of pages, only those that this query means; texts are not searched"),
+    Field(description="Only pages that match this query; texts are not searched"),
 ]
 
 
@@ -41,7 +41,7 @@ class WebhookOut(Schema):
     events: list[str]
     query: str
     is_enabled: bool
-    problem: Annotated[str, Field(description="Why it was switched off, where nobody did so")]
+    problem: Annotated[str, Field(description="Why it was switched off automatically")]
     failures: Annotated[int, Field(description="Tries in a row that failed")]
     succeeded_at: Annotated[datetime | None, Field(description="When it last took a message")]
     created_by: str
@@ -85,7 +85,7 @@ class DeliveryOut(Schema):
     event: str
     status: Literal["queued", "succeeded", "failed"]
     tries: int
-    next_at: Annotated[datetime | None, Field(description="When it is tried (again); null: not by itself")]
+    next_at: Annotated[datetime | None, Field(description="When it is sent or retried; null: not automatically")]
     tried_at: datetime | None
     took_ms: int | None
     http_status: Annotated[int, Field(description="Of the last answer; 0: there was none")]

@@ -34,10 +34,10 @@ CRAWL_OPTIONS: tuple[click.Parameter, ...] = (
         callback=_reader_of,
         shell_complete=lambda _ctx, _param, begun: [name for name in PARSERS if name.startswith(begun)],
     ),
-    flag("--update", text="Of URLs that are there already, run only what is missing."),
+    flag("--update", text="For URLs that are archived already, run only missing hooks."),
     flag("--only-new", text="Leave out URLs that are there already."),
     flag("--overwrite", text="Retire the versions that are there; `remove --undo` brings them back."),
-    flag("--if-changed", text="Of pages that say what their last version says, keep only that they were looked at."),
+    flag("--if-changed", text="If a page has not changed since its last version, note only that it was checked."),
     option("--visibility", text="Who sees the pages; else VISIBILITY.", type=click.Choice(VISIBILITIES)),
     option("--persona", text="Visit the pages as this persona; else ACTIVE_PERSONA.", metavar="NAME"),
     option("--label", text="A name for this crawl.", default="", metavar="TEXT"),
@@ -67,7 +67,7 @@ CRAWL_OPTIONS: tuple[click.Parameter, ...] = (
 COMMAND = command(
     "add",
     "add.body",
-    "Archive URLs: those given, those of files, and those on stdin (-). FILE and --file FILE are the same.\n\n"
+    "Archive URLs from the command line, from files, and from stdin (-). FILE and --file FILE are the same.\n\n"
     "Of URLs given here, all are accepted or none. Of files and stdin, valid lines are accepted, "
     "and every other line is reported with its number.\n\n"
     "archivebox list --tag news --csv url | archivebox add --if-changed",

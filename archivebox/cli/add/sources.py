@@ -35,7 +35,7 @@ class Sources:
         """BadInputError where it cannot be read."""
         path = Path(name)
         if "://" in name:
-            raise BadInputError(f"--file takes a file, not {name}. To archive that page, leave --file away.")
+            raise BadInputError(f"--file expects a file, not {name}. To archive that page, leave out --file.")
         try:
             file = self._stack.enter_context(path.open("rb"))
         except OSError as error:

@@ -13,8 +13,8 @@ COMMAND = group(
         command(
             "create",
             "archiveresult.changes:create",
-            "Queue hooks of plugins for pages, also of plugins that their crawl did not choose, and print the results "
-            f"to come; what succeeded stays. {READS}\n\n"
+            "Queue hooks of plugins for pages, also of plugins that their crawl did not choose, and print "
+            f"the queued results. Succeeded results are not changed. {READS}\n\n"
             "archivebox snapshot list --tag news | archivebox archiveresult create --plugins pdf | archivebox run",
             [
                 words("which", "[URL|ID|-]..."),
@@ -27,7 +27,7 @@ COMMAND = group(
         ),
         list_command(
             "archiveresult",
-            "Results, the newest first. With - those of pages that records on stdin name.",
+            "List results, newest first. With -: those of the pages that records on stdin name.",
             ARCHIVERESULT,
             "archivebox archiveresult list --status failed --plugin pdf | archivebox run",
             [words("ids", "[ID|-]...")],

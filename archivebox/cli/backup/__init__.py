@@ -32,8 +32,8 @@ COMMAND = BackupGroup(
         command(
             "create",
             "backup.creating:run",
-            "Back the collection up into a folder, while it is used. What has not changed since the last backup there "
-            "is linked, not copied. `create` may be left out.",
+            "Back up the collection into a folder while it is in use. Files that have not changed since the "
+            "last backup there are linked, not copied. `create` may be left out.",
             [
                 DESTINATION,
                 flag("--verify", "reread", text="Read unchanged files of the last backup again, and replace damaged."),

@@ -30,7 +30,7 @@ def list_(session: Session, *, destination: str) -> int:
         interrupted = target.incomplete()
     except DestinationError as problem:
         raise BadInputError(str(problem)) from None
-    session.out.table(COLUMNS, records, empty=f"There is no whole backup in {target.folder}.")
+    session.out.table(COLUMNS, records, empty=f"There is no complete backup in {target.folder}.")
     if interrupted:
         session.out.say(f"{counted(len(interrupted), 'interrupted backup')}: the next one continues it.")
     return 0
@@ -88,7 +88,7 @@ def _tell(session: Session, generation: Generation, verdict: BackupVerdict) -> N
     for paths, what in ((verdict.changed, "Changed"), (verdict.missing, "Missing"), (verdict.added, "Not ours")):
         session.out.warn_each(what, [generation.folder / path for path in paths])
     if verdict.changed or verdict.missing:
-        session.out.warn("`archivebox backup DEST --verify` makes a new backup that has these files anew.")
+        session.out.warn("`archivebox backup DEST --verify` makes a new backup with fresh copies of these files.")
 
 
 def progress(files: int, read: int, whole: BackupSummary) -> str:

@@ -34,8 +34,8 @@ def run(session: Session, *, destination: str, reread: bool, also: tuple[str, ..
         if error.errno not in DISK_FULL:
             raise
         session.out.warn(
-            f"No backup was made: the disk of {target.folder} is full. Earlier backups are whole. Free some space, or "
-            "delete old ones with `archivebox backup prune`; the next backup goes on with what was copied."
+            f"No backup was made: the disk of {target.folder} is full. Earlier backups are complete. Free some space "
+            "or delete old ones with `archivebox backup prune`; the next backup reuses what was copied."
         )
         return OUR_ERROR
     return _report(session.out, summary, target)
@@ -67,6 +67,6 @@ def _report(out: Output, summary: BackupSummary, target: Destination) -> int:
     if summary.changed_meanwhile:
         out.warn(
             f"{counted(len(summary.changed_meanwhile), 'archived page')} changed while the backup was made, and may be "
-            "in it with some older and some newer files. The next backup has them whole."
+            "in it with some older and some newer files. The next backup will be consistent."
         )
     return OUR_ERROR if summary.unread else 0

@@ -27,13 +27,13 @@ COMMAND = group(
         command(
             "update",
             "binary.changes:update",
-            "Bring programs to their newest version, as `archivebox install --upgrade` does; what is missing is looked "
-            f"for again. {READS}\n\narchivebox binary list --status failed | archivebox binary update",
+            f"Upgrade programs, like `archivebox install --upgrade`; missing ones are looked for again. {READS}\n\n"
+            "archivebox binary list --status failed | archivebox binary update",
             [NAMES, EVERY_ROW],
         ),
         delete_command(
             "binary",
-            "Forget what is known of programs; their files stay, and what needs one looks for it again.",
+            "Delete the records of programs; their files stay, and the next hook that needs one looks for it again.",
             BINARY,
             "archivebox binary list --binprovider env | archivebox binary delete --yes",
             NAMES,

@@ -11,12 +11,12 @@ PLACES = (
 MACHINE = option("--machine", text="Of this machine alone.", metavar="ID|here", default="")
 COMMAND = group(
     "config",
-    "Settings: what they are, where they come from, and changing them.",
+    "Show and change settings.",
     [
         command(
             "get",
             "config.body:get",
-            "The values that hold.",
+            "Print the values in effect.",
             [words("names", "NAME...", required=True)],
             needs=Needs.ANY,
         ),
@@ -41,7 +41,7 @@ COMMAND = group(
         command(
             "explain",
             "config.body:explain",
-            "What each place says, and which one holds.",
+            "Show where a setting is set, and which value is in effect.",
             [word("name", "NAME"), *PLACES],
             needs=Needs.ANY,
         ),

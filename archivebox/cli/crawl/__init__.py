@@ -9,7 +9,7 @@ from archivebox.cli.model_commands import delete_command, list_command, update_c
 
 BEGINS_AS = option(
     "--status",
-    text="Have workers begin, or wait until somebody resumes it.",
+    text="Start it, or leave it paused.",
     default="queued",
     type=click.Choice(["queued", "paused"]),
 )
@@ -21,8 +21,8 @@ COMMAND = group(
         command(
             "create",
             "crawl.changes:create",
-            "Make a crawl of URLs, and wait for nothing: those given, or those of a list or of records on stdin. "
-            "Records of other types, and of crawls that are there, are printed as they came.\n\n"
+            "Create a crawl and return at once. URLs come from the command line, or from a list or records "
+            "on stdin. Records of other types, and of existing crawls, are printed unchanged.\n\n"
             "archivebox crawl create --tag news --depth 1 https://example.com/ | archivebox run",
             [GIVEN, *CRAWL_OPTIONS, BEGINS_AS],
         ),
@@ -41,7 +41,7 @@ COMMAND = group(
             [
                 option(
                     "--status",
-                    text="queued: let it go on, with pages that went with it; paused; sealed or cancelled: end it.",
+                    text="queued: resume it, with its retired pages; paused: pause it; sealed or cancelled: end it.",
                     type=click.Choice(["queued", "paused", "sealed", "cancelled"]),
                 ),
                 option("--label", text="A name for it.", metavar="TEXT"),
@@ -56,6 +56,6 @@ COMMAND = group(
         ),
         command("pause", "crawl.body:pause", "Stop it without losing anything.", [IDS]),
         command("resume", "crawl.body:resume", "Let it go on.", [IDS]),
-        command("cancel", "crawl.body:cancel", "End it; what is archived stays.", [IDS]),
+        command("cancel", "crawl.body:cancel", "End it; archived pages stay.", [IDS]),
     ],
 )

@@ -241,7 +241,7 @@ def _programs(settings: Resolved, *, known: bool) -> Iterator[Check]:
         found = next(filter(None, (shutil.which(each, path=path) for each in _names(request))), None)
         askers = ", ".join(plugin.name for plugin in wanted if name in {asked.name for asked in plugin.binaries})
         if found:
-            yield Check(name, "ok", f"{found} (its version is looked at when it is first needed)")
+            yield Check(name, "ok", f"{found} (its version is checked when it is first needed)")
         else:
             why = f" {row.message.strip()}" if row is not None and row.message else ""
             yield Check(name, "warning", f"Not there; needed by {askers}.{why}", f"archivebox install {name}")
@@ -306,5 +306,5 @@ def _namespaces(parent: Process | None) -> Check:
     if problem := sandbox_problem(parent):
         return Check("sandbox", "warning", problem.sentence, problem.action)
     if parent is None:
-        return Check("sandbox", "ok", "Not tried, for want of a collection to keep the record in.")
-    return Check("sandbox", "ok", "This user may make user namespaces: Chromium's sandbox works.")
+        return Check("sandbox", "ok", "Not tested: there is no collection to record the result in.")
+    return Check("sandbox", "ok", "This user can create user namespaces: Chromium's sandbox works.")

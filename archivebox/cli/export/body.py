@@ -79,7 +79,7 @@ def _refuse(output: str, *, bg: bool) -> None:
     if Path(output).exists():
         raise BadInputError(f"{output} is there already.")
     if not os.access(Path(output).parent, os.W_OK):
-        raise BadInputError(f"{Path(output).parent} is not a folder that you may write in.")
+        raise BadInputError(f"{Path(output).parent} is not a folder that you can write to.")
 
 
 def _hand_out(session: Session, job: Job, output: str | None) -> int:

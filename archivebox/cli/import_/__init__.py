@@ -9,10 +9,11 @@ MODES = ("copy", "link", "move")
 COMMAND = command(
     "import",
     "import_.body",
-    "Import pages with their files from the data folder of ArchiveBox 0.4 to 0.9, from a WARC, WACZ, HAR, MHTML or "
-    "SingleFile file, or from a folder of these and of saved pages. First shows what is there.\n\n"
-    "What was imported before is skipped, so that an import that was cut short is begun again with the same words. "
-    "The source is not changed, unless its files are moved.",
+    "Import pages with their files from the data folder of ArchiveBox 0.4 to 0.9, from a WARC, WACZ,"
+    " HAR, MHTML or SingleFile file, or from a folder of these and of saved pages. Shows first what "
+    "it found.\n\n"
+    "Pages that were imported before are skipped: to continue an interrupted import, repeat the "
+    "command. The source is not changed, unless its files are moved.",
     [
         word("path", "PATH"),
         option(
@@ -24,7 +25,7 @@ COMMAND = command(
         ),
         option("--visibility", text="Who sees the pages; else VISIBILITY.", type=click.Choice(VISIBILITIES)),
         flag("--pages-only", text="Without accounts, schedules and settings."),
-        flag("--dry-run", text="Only show what is there."),
+        flag("--dry-run", text="Only show what would be imported."),
         flag("--yes", text="Do it without asking."),
         BG,
     ],

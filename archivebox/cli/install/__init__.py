@@ -9,7 +9,7 @@ COMMAND = command(
     "Install the programs that plugins need: all, or those named.",
     [
         words("names", "[NAME]..."),
-        flag("--upgrade", text="Bring what is there to its newest version, too."),
+        flag("--upgrade", text="Also upgrade installed programs."),
         flag("--dry-run", text="Only say what would be installed, and how."),
     ],
     needs=Needs.NEW,

@@ -15,7 +15,7 @@ OPTIONS = [
     *former_options("list"),
 ]
 TEXT = (
-    "Snapshots, the newest first. With - those that records on stdin name.\n\n"
+    "List snapshots, newest first. With -: those that records on stdin name.\n\n"
     "archivebox list --tag news --status sealed | archivebox export --format zip\n\n"
     f"{SNAPSHOT_LOOKUPS}"
 )

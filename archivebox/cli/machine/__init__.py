@@ -23,7 +23,7 @@ COMMAND = group(
                 WHICH,
                 flag(
                     "--alive",
-                    text="Status 1 if nothing was heard of its work for two minutes; with SQLite nothing ever is.",
+                    text="Exit with status 1 if the machine has not been seen for two minutes; with SQLite, always.",
                 ),
             ],
         ),

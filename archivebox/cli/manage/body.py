@@ -47,7 +47,9 @@ def _cleanup_processes(session: Session, args: tuple[str, ...]) -> int:
     given = parser.parse_args(args)
     older_than = age(given.older_than)
     if older_than < SHORTEST:
-        raise BadInputError("Records of the last hour stay, for what runs may still need them: give 1h or more.")
+        raise BadInputError(
+            "Records of the last hour cannot be deleted, because running processes may need them: use 1h or more."
+        )
     cleaned = cleanup_processes(older_than, dry_run=given.dry_run)
     record = {
         "type": "Cleanup",

@@ -11,14 +11,13 @@ from archivebox.search.backend import SearchUnavailableError, chosen_backend
 from archivebox.search.reindexing import ReindexProgress, rebuild, reindex
 
 TEXT = (
-    "Make the search index anew from the files of every snapshot. If it is interrupted, repeat the command: it "
-    "continues."
+    "Rebuild the search index from the files of all snapshots. If it is interrupted, repeat the command: it continues."
 )
 
 
 def run(session: Session, args: tuple[str, ...]) -> int:
     parser = Parser("reindex", TEXT)
-    parser.add_argument("--only", nargs="+", default=[], metavar="URL|ID", help="these snapshots, beside what is known")
+    parser.add_argument("--only", nargs="+", default=[], metavar="URL|ID", help="only these snapshots")
     if {"-h", "--help"} & set(args):
         session.out.text(parser.format_help())
         return 0

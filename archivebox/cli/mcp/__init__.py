@@ -5,7 +5,8 @@ from archivebox.cli.declare import command, flag
 COMMAND = command(
     "mcp",
     "mcp.body",
-    "Speak the Model Context Protocol on stdin and stdout: an assistant searches, reads and adds pages. "
-    "Its program starts this command; whatever it adds is archived when a server or `archivebox run` is at work.",
-    [flag("--read-only", text="It may search and read, and add nothing.")],
+    "Serve the Model Context Protocol on stdin and stdout, so that an assistant can search, read and"
+    " add pages. The assistant's program starts this command. Added pages are archived while a "
+    "server or `archivebox run` is running.",
+    [flag("--read-only", text="Allow searching and reading, but not adding.")],
 )

@@ -91,7 +91,7 @@ def _find(text: str) -> Snapshot:
             raise ToolError(f"{text!r} is neither an id nor a URL.") from None
     found: Snapshot | None = rows.first()
     if found is None:
-        raise ToolError(f"There is no snapshot {text}. `search` finds those that are there.")
+        raise ToolError(f"There is no snapshot {text}. Use `search` to find snapshots.")
     return found
 
 
@@ -117,7 +117,7 @@ def _number(arguments: Mapping[str, JSON], name: str, default: int, most: int) -
 TOOLS = {
     "search": Tool(
         "Find archived pages by words in their texts, titles, URLs and tags, or by a query such as "
-        "`pears host:example.org #fruit after:2025`. Says where the words are.",
+        "`pears host:example.org #fruit after:2025`. Shows where the words were found.",
         {"query": {"type": "string"}, "limit": {"type": "integer", "minimum": 1, "maximum": MOST_FOUND}},
         ("query",),
         search,
@@ -132,7 +132,7 @@ TOOLS = {
         text,
     ),
     "add": Tool(
-        "Have pages archived, now and for good.",
+        "Archive pages permanently, starting now.",
         {
             "urls": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": ASSISTANT.max_urls},
             "depth": {

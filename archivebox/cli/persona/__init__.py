@@ -39,7 +39,7 @@ COMMAND = group(
             [
                 words("names", "[NAME|-]..."),
                 EVERY_ROW,
-                option("--name", text="A new name, where no crawl or schedule has the old one.", metavar="NAME"),
+                option("--name", text="A new name, if no crawl or schedule uses the old one.", metavar="NAME"),
                 option("--config", text="A setting of its crawls.", multiple=True, metavar="KEY=VALUE"),
             ],
         ),
@@ -60,7 +60,7 @@ COMMAND = group(
         command(
             "share",
             "persona.body:share",
-            "Let crawls of these accounts visit pages as it, and of no other; administrators' always may.",
+            "Share it with exactly these accounts; administrators can always use it.",
             [word("name", "NAME"), words("users", "[USER]...")],
         ),
         command(

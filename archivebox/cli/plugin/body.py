@@ -100,7 +100,7 @@ def _hook_record(hook: Hook) -> dict[str, object]:
 def find_plugin(name: str) -> Plugin:
     names = settings.plugin_names(name)
     if len(names) != 1:
-        raise BadInputError("Name one plugin. `archivebox plugin list` shows those that are there.")
+        raise BadInputError("Name one plugin. `archivebox plugin list` shows all plugins.")
     return plugins()[names[0]]
 
 

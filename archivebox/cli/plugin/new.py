@@ -13,7 +13,7 @@ from archivebox.lib.jsonl import JSON
 
 HOOKS: Mapping[tuple[str, bool], str] = {
     ("py", False): '''#!/usr/bin/env python3
-"""Greet the page in NAME.txt: say here what your hook keeps."""
+"""Write the page's URL to NAME.txt. Describe here what your hook saves."""
 
 from archivebox.plugins.base import Hook, Settings, succeeded, write_atomically
 
@@ -29,20 +29,20 @@ if __name__ == "__main__":
     main()
 ''',
     ("sh", False): """#!/bin/bash
-# Greet the page in NAME.txt: say here what your hook keeps.
+# Write the page's URL to NAME.txt. Describe here what your hook saves.
 . "$HOOK_BASE/hook.sh" "$@"
 
 echo "$(setting PREFIX_GREETING Hello) $opt_url" >.NAME.tmp && mv .NAME.tmp NAME.txt
 succeeded NAME.txt
 """,
     ("js", False): """#!/usr/bin/env node
-// Greet the page in NAME.txt: say here what your hook keeps.
+// Write the page's URL to NAME.txt. Describe here what your hook saves.
 const { options, setting, succeeded, writeAtomically } = require(process.env.HOOK_BASE + "/hook.js");
 
 succeeded(writeAtomically("NAME.txt", setting("PREFIX_GREETING", "Hello") + " " + options.url + "\\n"));
 """,
     ("py", True): '''#!/usr/bin/env python3
-"""Greet the live page in NAME.txt: say here what your hook keeps."""
+"""Write the page's title to NAME.txt. Describe here what your hook saves."""
 
 from archivebox.plugins.base import Settings, succeeded, write_atomically
 from archivebox.plugins.base.tab import open_page
@@ -60,7 +60,7 @@ if __name__ == "__main__":
     main()
 ''',
     ("js", True): """#!/usr/bin/env node
-// Greet the live page in NAME.txt: say here what your hook keeps.
+// Write the page's title to NAME.txt. Describe here what your hook saves.
 const base = require(process.env.HOOK_BASE + "/hook.js");
 
 async function main() {

@@ -1,4 +1,4 @@
-"""Owns `archivebox plugin reference`: what plugins keep, when they run and how they are set, as Markdown."""
+"""Owns `archivebox plugin reference`: what plugins save, when they run, and their settings, as Markdown."""
 
 from collections.abc import Iterable, Iterator
 
@@ -13,15 +13,19 @@ from archivebox.lib.jsonl import JSON
 
 HEAD = """# Plugins
 
-What each one keeps, when it runs, and how it is set; written by `make docs` from what the plugins say of themselves.
-`archivebox config set NAME=VALUE` changes a setting for all crawls, `archivebox add --config NAME=VALUE` for one.
+What each plugin saves, when its hooks run, and its settings. `make docs` writes this page from
+the plugins' `config.json`. `archivebox config set NAME=VALUE` changes a setting for all crawls,
+`archivebox add --config NAME=VALUE` for one.
 
-Every plugin has `<NAME>_ENABLED` (also `SAVE_<NAME>`) and `<NAME>_TIMEOUT` in seconds (else `TIMEOUT`); those that need
-programs also have `<NAME>_BINARY`, `<NAME>_ARGS` and `<NAME>_ARGS_EXTRA`. They are named below where a plugin gives
-them a meaning or a value of its own. A plugin is on unless it says off.
+Every plugin has the settings `<NAME>_ENABLED` (also `SAVE_<NAME>`) and `<NAME>_TIMEOUT` in seconds (default:
+`TIMEOUT`). Plugins that need programs also have `<NAME>_BINARY`, `<NAME>_ARGS` and `<NAME>_ARGS_EXTRA`. They are listed
+below only if a plugin gives them another meaning or default. Plugins are on unless their description says otherwise.
+
+Plugins that work on pages come first, in the order of their first hooks; then those that install programs.
 """
+CONDITION_NAMES = {"url": "URL", "mime": "media type", "status": "HTTP status"}
 MOST_DEFAULT = 60
-"""Characters of a default that are shown: the flags of a browser are looked up with `archivebox config get`."""
+"""Characters of a default that are shown; `archivebox config get` prints all of it."""
 
 
 def reference(session: Session, *, names: tuple[str, ...]) -> int:
@@ -47,11 +51,11 @@ def _section(plugin: Plugin) -> Iterator[str]:
     for hook in plugin.hooks:
         yield f"* {_when(hook)}: `{hook.file_name}`"
     if plugin.binaries:
-        yield f"* needs {', '.join(_program(plugin))}"
+        yield f"* needs programs: {', '.join(_program(plugin))}"
     if plugin.required_plugins:
-        yield f"* works with {', '.join(plugin.required_plugins)}"
+        yield f"* requires the plugins: {', '.join(plugin.required_plugins)}"
     for output in plugin.outputs:
-        yield f"* {output.role}: `{output.file}`"
+        yield f"* saves `{output.file}` ({output.role})"
     yield from _settings(plugin)
     yield ""
 
@@ -60,20 +64,20 @@ def _sentence(plugin: Plugin) -> str:
     enabled = plugin.schema.settings[plugin.enabled_setting]
     said = plugin.description or plugin.title or plugin.name
     said = said if said.endswith(".") else f"{said}."
-    return said if enabled.default else f"{said} Off until `{enabled.name}=true`."
+    return said if enabled.default else f"{said} Off by default; `{enabled.name}=true` turns it on."
 
 
 def _when(hook: Hook) -> str:
     event = hook.name.event
     if event == "Binary":
-        return "for each program that is missing"
+        return "for each missing program"
     step = f", step {hook.step}" if event in {"Crawl", "Snapshot"} else ""
-    applies = [f"{name} `{pattern}`" for name, pattern in _conditions(hook)]
+    applies = [f"the {CONDITION_NAMES[name]} matches `{pattern}`" for name, pattern in _conditions(hook)]
     if files := [f"`{name}`" for name, _ in hook.applies.contains]:
-        applies.append(f"what it is for is found in {' or '.join(files)}")
-    applies += [f"there is no `{name}`" for name in hook.applies.absent]
-    beside = ", in the background" if hook.background else ""
-    return f"{event}{step}{beside}" + (f", where {' and '.join(applies)}" if applies else "")
+        applies.append(f"{' or '.join(files)} contains what it looks for")
+    applies += [f"`{name}` does not exist" for name in hook.applies.absent]
+    background = ", in the background" if hook.background else ""
+    return f"{event}{step}{background}" + (f", if {' and '.join(applies)}" if applies else "")
 
 
 def _conditions(hook: Hook) -> Iterator[tuple[str, str]]:
@@ -85,7 +89,7 @@ def _conditions(hook: Hook) -> Iterator[tuple[str, str]]:
 
 def _program(plugin: Plugin) -> Iterator[str]:
     for asked in plugin.binaries:
-        by = f" (by {', '.join(asked.binproviders)})" if asked.binproviders else ""
+        by = f" (from {', '.join(asked.binproviders)})" if asked.binproviders else ""
         yield f"{asked.name}{by}{', optional' if asked.optional else ''}"
 
 
@@ -93,7 +97,7 @@ def _settings(plugin: Plugin) -> Iterator[str]:
     standard = standard_properties(plugin.name, plugin.title, [asked.name for asked in plugin.binaries])
     own = [spec for spec in plugin.schema.settings.values() if _is_own(spec, standard.get(spec.name))]
     if own:
-        yield "\n| setting | default | what it is |\n|---|---|---|"
+        yield "\n| setting | default | description |\n|---|---|---|"
     for spec in own:
         yield f"| `{spec.name}` | {_default(spec)} | {_what(spec)} |"
 
@@ -105,7 +109,7 @@ def _is_own(spec: SettingSpec, standard: dict[str, JSON] | None) -> bool:
 
 def _default(spec: SettingSpec) -> str:
     if spec.fallback:
-        return f"as `{spec.fallback}`" if spec.default is None else f"`{spec.fallback}`, else {_shown(spec)}"
+        return f"`{spec.fallback}`" if spec.default is None else f"`{spec.fallback}`, else {_shown(spec)}"
     return _shown(spec)
 
 

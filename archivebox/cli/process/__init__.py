@@ -6,7 +6,7 @@ from archivebox.cli.columns import PROCESS
 from archivebox.cli.declare import IDS, command, flag, group, option, word
 from archivebox.cli.model_commands import list_command
 
-_RUNNING = flag("--running", text="Only those that run now.")
+_RUNNING = flag("--running", text="Only running processes.")
 _TYPES = ("cli", "supervisord", "orchestrator", "worker", "hook", "binary")
 
 COMMAND = group(
@@ -35,7 +35,7 @@ COMMAND = group(
                 _RUNNING,
                 option(
                     "--limit",
-                    text="The trees of so many that nobody else of ours started, the latest.",
+                    text="Show the latest N trees.",
                     default=3,
                     show_default=True,
                     type=click.IntRange(min=1),

@@ -21,7 +21,7 @@ def run(session: Session, *, every: bool, yes: bool, dry_run: bool, undo: bool, 
         session.out.say("None of these exist. Nothing was done.")
         return 0
     if count == 0:
-        raise BadInputError("No snapshots match. Nothing was done. `archivebox list` shows what is there.")
+        raise BadInputError("No snapshots match. Nothing was done. `archivebox list` shows all snapshots.")
     verb = "brought back" if undo else "removed"
     if not confirm(session, count, "snapshot", verb, lambda: show(session.out, rows), yes=yes, dry_run=dry_run):
         return 0

@@ -47,6 +47,6 @@ def _tell(session: Session, generation: Generation, report: RestoreReport) -> No
         **asdict(report),
     }
     sentence = f"{counted(report.files, 'file')} ({size(report.bytes)}) of {generation.name} restored in {root}."
-    session.out.event(record, f"{sentence} `archivebox --data-dir {root} status` says what is there.")
+    session.out.event(record, f"{sentence} `archivebox --data-dir {root} status` shows its state.")
     for paths, what in ((report.damaged, "Damaged in the backup"), (report.missing, "Missing in the backup")):
         session.out.warn_each(what, paths)

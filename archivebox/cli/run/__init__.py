@@ -14,7 +14,7 @@ COMMAND = command(
     "queue is worked on. - reads records whatever stdin is, and without any does nothing.",
     [
         click.Argument(["source"], required=False, metavar="[-]"),
-        flag("--daemon", text="Stay, and take what comes."),
+        flag("--daemon", text="Keep running, and process new work."),
         option("--crawl", "--crawl-id", text="Run this crawl, and nothing else.", metavar="ID"),
         option("--snapshot", "--snapshot-id", text="Run this snapshot, and nothing else.", metavar="ID"),
         option("--archiveresult", text="Run this one result again, and nothing else.", metavar="ID"),

@@ -24,7 +24,7 @@ def run(
 ) -> int:
     """Work until nothing is left; with ``--daemon`` for ever; with an id, or records on stdin, until these are done."""
     if source not in (None, STDIN):
-        raise BadInputError(f"`archivebox run` takes no {source!r}: --snapshot runs one page, - reads records.")
+        raise BadInputError(f"`archivebox run` accepts no {source!r}: --snapshot runs one page, - reads records.")
     chosen = [name for name in (crawl, snapshot, archiveresult, source) if name]
     if len(chosen) + daemon > 1:
         raise BadInputError("--daemon, --crawl, --snapshot, --archiveresult and - exclude each other: choose one.")

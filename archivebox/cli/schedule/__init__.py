@@ -7,14 +7,14 @@ from archivebox.cli.former import former_options
 
 COMMAND = group(
     "schedule",
-    "Crawls that come again by themselves: make, look at, pause and remove their schedules.",
+    "Repeat crawls by schedule: add, show, pause and remove schedules.",
     [
         command(
             "add",
             "schedule.body:add",
-            "Archive URLs again and again. While `archivebox server` or `archivebox run` is at work, each time makes a "
-            "crawl.\n\n"
-            "To follow a feed, give its URL and --depth 1: of its links, those that are new are archived.",
+            "Archive URLs repeatedly. Each time starts a crawl, while `archivebox server` or `archivebox run"
+            " --daemon` is running.\n\n"
+            "To follow a feed, give its URL and --depth 1: new links are archived.",
             [
                 words("urls", "URL...", required=True),
                 option(
@@ -44,7 +44,7 @@ COMMAND = group(
                     type=click.Choice(["once", "skip"]),
                 ),
                 flag("--recapture", text="Archive links again that one of its crawls has archived."),
-                flag("--if-changed", text="Of pages that have not changed, keep only that they were looked at."),
+                flag("--if-changed", text="If a page has not changed, note only that it was checked."),
                 *former_options("schedule"),
             ],
         ),

@@ -9,7 +9,7 @@ from archivebox.cli.session import Needs
 COMMAND = command(
     "server",
     "server.body",
-    "Show the collection in a browser, and work on what is queued.",
+    "Serve the web interface, and process the queue.",
     [
         click.Argument(["address"], required=False, metavar="[HOST:PORT]"),
         option("--bind", text="The same, as an option.", metavar="HOST:PORT"),

@@ -6,7 +6,7 @@ from archivebox.cli.declare import command, flag, group, option, word, words
 
 COMMAND = group(
     "share",
-    "Links that show a page, or what a saved search finds, to whoever has them: create, list, revoke.",
+    "Create, list and revoke share links, which show a page or the results of a saved search to everyone who has them.",
     [
         command(
             "create",
@@ -23,7 +23,7 @@ COMMAND = group(
             "list",
             "share.body:list_",
             "Links that open something, the newest first.",
-            [flag("--all", text="Also those that were revoked or have expired.")],
+            [flag("--all", text="Include revoked and expired links.")],
         ),
         command("revoke", "share.body:revoke", "Revoke one.", [word("id", "ID")]),
     ],

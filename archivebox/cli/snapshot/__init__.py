@@ -18,7 +18,7 @@ CHANGES = [
     option("--visibility", text="Who sees it.", type=click.Choice(VISIBILITIES)),
     option(
         "--status",
-        text="queued: let a paused one go on; paused; sealed or cancelled: end it.",
+        text="queued: resume it; paused: pause it; sealed or cancelled: end it.",
         type=click.Choice(["queued", "paused", "sealed", "cancelled"]),
     ),
 ]
@@ -29,9 +29,9 @@ COMMAND = group(
         command(
             "create",
             "snapshot.changes:create",
-            "Make a crawl of URLs, wait for nothing, and print its snapshots: of URLs that are given, or of a list or "
-            "records on stdin; of a crawl that is there those that it has. Records of other types are printed as they "
-            "came.\n\n"
+            "Create a crawl, return at once, and print its snapshots. URLs come from the command line, or "
+            "from a list or records on stdin; for an existing crawl, its snapshots are printed. Records of "
+            "other types are printed unchanged.\n\n"
             "archivebox crawl create https://example.com/ | archivebox snapshot create | archivebox run",
             [GIVEN, *CRAWL_OPTIONS, BEGINS_AS],
         ),
@@ -51,9 +51,9 @@ COMMAND = group(
             "Compare its files with their hashes, and these with their signature; exit status 1 if anything differs.",
             [word("id", "ID|URL")],
         ),
-        command("sign", "snapshot.body:sign", "Sign what was kept without a signature, if it is as it was.", [IDS]),
+        command("sign", "snapshot.body:sign", "Sign unsigned snapshots whose files have not changed.", [IDS]),
         command("pause", "snapshot.body:pause", "Stop it without losing anything.", [IDS]),
         command("resume", "snapshot.body:resume", "Let it go on.", [IDS]),
-        command("cancel", "snapshot.body:cancel", "End it; what is archived stays.", [IDS]),
+        command("cancel", "snapshot.body:cancel", "End it; archived files stay.", [IDS]),
     ],
 )

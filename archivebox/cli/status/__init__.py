@@ -2,4 +2,6 @@
 
 from archivebox.cli.declare import command
 
-COMMAND = command("status", "status.body", "What is here, what is being done, and what needs you.")
+COMMAND = command(
+    "status", "status.body", "Show what the collection contains, what is running, and what needs your attention."
+)

@@ -38,7 +38,7 @@ COMMAND = click.Group(
             "Store bodies that pages have copies of once again, as after an import or a copy without hard links.",
         ),
     ],
-    help="Look after what is stored: what pages share on the disk, and the object store.",
+    help="Maintain storage: files that pages share on the disk, and the object store.",
     params=global_options(),
     no_args_is_help=True,
 )

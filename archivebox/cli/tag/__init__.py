@@ -12,7 +12,7 @@ COMMAND = group(
         command(
             "create",
             "tag.changes:create",
-            "Make tags, and print their records; those that are there stay as they are.\n\n"
+            "Create tags and print their records; existing tags are not changed.\n\n"
             "archivebox tag create news science | jq -r .name",
             [words("names", "NAME...", required=True)],
         ),

@@ -17,7 +17,7 @@ COMMAND = group(
                 option("--user", text="Whose it is; without it, the administrator's.", metavar="NAME"),
                 option(
                     "--scope",
-                    text="What it is good for; may be given more than once. Without it: read.",
+                    text="What it allows; can be given more than once. Default: read.",
                     multiple=True,
                     type=click.Choice(["feed", "read", "add", "write", "admin"]),
                 ),

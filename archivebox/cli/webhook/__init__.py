@@ -4,7 +4,7 @@ from archivebox.cli.declare import IDS, LIMIT, command, group, option, word
 
 COMMAND = group(
     "webhook",
-    "Addresses that are told what happens here: make, look at, try and remove them.",
+    "Notify other programs of events: add, show, test and remove webhooks.",
     [
         command(
             "add",
@@ -20,18 +20,18 @@ COMMAND = group(
                     multiple=True,
                     metavar="NAME",
                 ),
-                option("--query", "-q", text="Of pages, only those that this query means.", default=""),
+                option("--query", "-q", text="Only pages that match this query.", default=""),
                 option("--label", text="What it is for.", default="", metavar="TEXT"),
                 option("--user", text="Whose it is; without it, the administrator's.", metavar="NAME"),
             ],
         ),
         command("list", "webhook.body:list_", "Webhooks, the newest first.", [LIMIT]),
-        command("show", "webhook.body:show", "One webhook, and what was sent to it.", [word("id", "ID"), LIMIT]),
-        command("test", "webhook.body:test", "Send it a test, to see whether messages come.", [IDS]),
+        command("show", "webhook.body:show", "Show a webhook and its messages.", [word("id", "ID"), LIMIT]),
+        command("test", "webhook.body:test", "Send it a test message.", [IDS]),
         command("resend", "webhook.body:resend", "Send messages again, by the ids that `show` lists.", [IDS]),
         command("enable", "webhook.body:enable", "Switch it on; what waited is sent.", [IDS]),
-        command("disable", "webhook.body:disable", "Switch it off; what waits is held.", [IDS]),
+        command("disable", "webhook.body:disable", "Disable it; pending messages are held.", [IDS]),
         command("secret", "webhook.body:secret", "Sign with a new secret, which is printed.", [word("id", "ID")]),
-        command("remove", "webhook.body:remove", "Send it nothing more, and forget what was sent.", [IDS]),
+        command("remove", "webhook.body:remove", "Delete it and its messages.", [IDS]),
     ],
 )

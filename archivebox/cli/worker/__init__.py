@@ -2,4 +2,6 @@
 
 from archivebox.cli.declare import command
 
-COMMAND = command("worker", "run.body:worker", "Stay, and take what comes: the same as `run --daemon`.", hidden=True)
+COMMAND = command(
+    "worker", "run.body:worker", "Keep running, and process new work; the same as `run --daemon`.", hidden=True
+)

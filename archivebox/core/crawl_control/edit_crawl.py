@@ -55,7 +55,7 @@ def rules_with(crawl: Crawl, allow: str | None = None, deny: str | None = None) 
 
 
 def judged(pages: "QuerySet[Snapshot, Any]", rules: Rules) -> Iterator[QueuedPage]:
-    """Each of the pages with what the door says of it by these rules."""
+    """Each of the pages with what the intake decides by these rules."""
     for pk, url, depth in pages.values_list("pk", "url", "depth"):
         yield QueuedPage(pk, url, depth, admit(url, rules, depth=depth))
 
@@ -107,7 +107,7 @@ def literally(url: str) -> str:
 
 
 def _prune(crawl: Crawl) -> int:
-    """Ask the door again for what waits and what runs; what it refuses never runs, or ends.
+    """Ask the intake again about pages that wait or run; what it refuses never runs, or ends.
 
     Until nothing is found: a page may be begun, or given back, while the others are looked at.
     """

@@ -1,4 +1,4 @@
-"""Owns the signature over the hashes of a snapshot: in its folder, and saying whether it holds."""
+"""Owns the signature over the hashes of a snapshot: in its folder, and saying whether it is valid."""
 
 import hashlib
 import json
@@ -64,7 +64,7 @@ def check(folder: Path, manifest: bytes, snapshot_id: UUID, keys: Path) -> Check
         refresh_public_keys()
         trusted = signatures.public_keys(keys)
     problem = _problem_of(said, manifest, snapshot_id, trusted)
-    sentence = problem or f"The signature of {said.signed_at} by this collection's key {said.key_id} holds."
+    sentence = problem or f"The signature of {said.signed_at} by this collection's key {said.key_id} is valid."
     return Checked(not problem, sentence, said)
 
 
@@ -72,8 +72,8 @@ def _problem_of(said: Statement, manifest: bytes, snapshot_id: UUID, trusted: Ab
     """What is wrong although the signature is that of its statement."""
     if said.public_key not in trusted:
         return (
-            f"It is signed by a key that is none of this collection's ({said.key_id}). Anybody can make one: put it "
-            "into keys/ if its owner says it is theirs."
+            f"It is signed by a key that does not belong to this collection ({said.key_id}). Anybody can create a "
+            "key: put it into keys/ if its owner confirms it."
         )
     if said.snapshot != str(snapshot_id):
         return f"The signature is that of another page: {said.url}."

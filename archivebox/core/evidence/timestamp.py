@@ -31,7 +31,9 @@ def check_stamp(folder: Path, manifest: bytes, keys: Path) -> Checked | None:
     if stamp is None:
         return Checked(holds=False, sentence=CHANGED)
     problem = _problem_of(stamp, hashlib.sha256(manifest).digest(), list(_roots(keys)))
-    return Checked(not problem, problem or f"The time stamp of {_time_of(stamp)} holds: the hashes were there then.")
+    return Checked(
+        not problem, problem or f"The time stamp of {_time_of(stamp)} is valid: the hashes existed at that time."
+    )
 
 
 def stamped_at(data: bytes) -> str:

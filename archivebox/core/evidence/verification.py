@@ -78,7 +78,7 @@ class Finding:
                 more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
                 told.append(f"{len(names)} {what}: {', '.join(names[:NAMES_SHOWN])}{more}.")
         if self.unseen:
-            told.append(f"{self.unseen} were not looked at: the time was over.")
+            told.append(f"{self.unseen} were not checked: the time limit was reached.")
         return told
 
 

@@ -135,7 +135,7 @@ def _check_choices(request: CrawlRequest, requester: Requester) -> None:
     if requester.is_visitor:
         for name in sorted(request.choices()):
             raise NotForVisitorsError(
-                f"This is for accounts that may add: leave `{name}` out. URLs and `depth` are for all."
+                f"This is for accounts that may add: leave `{name}` out. Everyone may choose URLs and `depth`."
             )
     if not 0 <= request.depth <= requester.max_depth:
         unless = ", unless your account may add" if requester.is_visitor else ""
@@ -143,7 +143,7 @@ def _check_choices(request: CrawlRequest, requester: Requester) -> None:
         raise refused(f"Links are followed {requester.max_depth} deep at most{unless}.", field="depth")
     for name in request.plugins:
         if name not in plugins():
-            hint = did_you_mean(name, plugins(), "`archivebox plugin list` shows those that are there.")
+            hint = did_you_mean(name, plugins(), "`archivebox plugin list` shows all plugins.")
             raise RequestRefusedError(f"There is no plugin {name!r}. {hint}", field="plugins")
     if request.persona and request.persona not in personas_of(requester.user):
         raise RequestRefusedError(f"There is no persona {request.persona!r} that is shared with you.", field="persona")

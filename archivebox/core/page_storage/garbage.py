@@ -93,8 +93,8 @@ def _check_is_ours(store: ObjectStore) -> None:
     is_empty = not listed and next(iter(store.list(PAGES)), None) is None
     if not is_empty and (not listed or not listed <= ours):
         raise StoreRefusedError(
-            "The store holds pages of another collection, or nothing says whose they are: nothing without a row was "
-            "deleted. Give each collection a prefix of its own in STORAGE_URL."
+            "The store has pages of another or an unknown collection: no objects without a row were deleted."
+            " Give each collection a prefix of its own in STORAGE_URL."
         )
 
 

@@ -30,7 +30,7 @@ OPENERS: tuple[Callable[[Path], Reader | None], ...] = (
 def open_reader(path: Path) -> Reader:
     """The reader of whatever lies at ``path``. NotReadableError where no reader knows it, or it is damaged."""
     if not path.exists():
-        raise NotReadableError(f"There is nothing at {path}.")
+        raise NotReadableError(f"Nothing was found at {path}.")
     for opener in OPENERS:
         reader = opener(path)
         if reader is not None:

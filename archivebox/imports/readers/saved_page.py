@@ -31,8 +31,8 @@ _FILE_ENDINGS = frozenset(
 )
 _INDEX = re.compile(r"(?:^|(?<=/))index\.html?$")
 NO_URL = (
-    "Its URL is not known: it does not say where it was saved from, names no address as its own (canonical), and lies "
-    "in no folder that is named after a host."
+    "Its URL is unknown: it contains neither the URL it was saved from nor a canonical link, and is "
+    "not in a folder named after a host."
 )
 _KIND = "saved page"
 _LEVELS = 3

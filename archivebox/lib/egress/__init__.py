@@ -1,4 +1,4 @@
-"""The one way out: a proxy on loopback that resolves, checks, connects, counts and writes down. It knows no rows."""
+"""The proxy of crawls, on loopback: it resolves, checks, connects, counts and logs. It uses no rows."""
 
 from archivebox.lib.egress.connection_log import ConnectionLog, Totals, read_totals, sum_totals
 from archivebox.lib.egress.dialing import Dialer, DialRules, Upstream

@@ -317,8 +317,8 @@ def _counted(text: str) -> bytes:
 def _private(place: Endpoint, address: IPAddress | None = None) -> NotConnected:
     leads = f" ({address})" if address is not None and str(address) != place.host else ""
     sentence = (
-        f"ArchiveBox did not connect to {place}: it is on a private network{leads}, which pages may not reach. "
-        "Name the host in PRIVATE_NETWORK_ALLOWLIST to allow it."
+        f"ArchiveBox did not connect to {place}: it is on a private network{leads}, which is not allowed. "
+        "Add the host to PRIVATE_NETWORK_ALLOWLIST to allow it."
     )
     return NotConnected(NotConnectedReason.PRIVATE_ADDRESS, sentence)
 

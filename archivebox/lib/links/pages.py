@@ -22,7 +22,9 @@ def read(file: BinaryIO, base: str = "") -> Iterator[Link]:
     try:
         tree = LexborHTMLParser(whole_text(file))
     except SelectolaxError as error:  # 50 KB can become a tree of 2 GB
-        raise LinkFileError("is closed so badly, or nested so deeply, that there is no memory for its tree") from error
+        raise LinkFileError(
+            "has elements that are nested too deeply or closed incorrectly, so that its tree needs too much memory"
+        ) from error
     base = _base_of(tree, base)
     for node in tree.css(_LINKS):
         attributes = node.attributes

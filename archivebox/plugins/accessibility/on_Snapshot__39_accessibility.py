@@ -66,7 +66,7 @@ def main() -> None:
         nodes = tab.call("Accessibility.getFullAXTree")["nodes"]
     lines = [json.dumps(said, ensure_ascii=False) + "\n" for said in outline(nodes)]
     if not lines:
-        noresults("a screen reader is told nothing of the page")
+        noresults("the page has no accessibility tree")
     write_atomically(FILE, "".join(lines))
     succeeded(FILE)
 

@@ -41,7 +41,7 @@ def main() -> None:
     set_deadline(settings.timeout("ARTICLE"))
     texts = {name: path.read_text("utf-8", "replace") for name in READERS if is_readable(path := file_of(name, TEXT))}
     if not texts:
-        noresults("nobody found an article in this page")
+        noresults("no plugin found an article in this page")
     page = find_shown_page(Path(".."))
     url = page.url if page and page.url else hook.url
     tree = parse_html(page.html if page else "")

@@ -37,7 +37,7 @@ def download(command: Sequence[str], folder: Path, *, limit: int, timeout: float
     """Run a downloader in the folder of its run, whose files may have `limit` bytes each (0: any number).
 
     HOME is that folder, so that nothing of the person's own is read: settings, passwords of ~/.netrc, other cookies.
-    The environment names the way out (`http_proxy` and its like), which such programs take by themselves.
+    The environment names the crawl's proxy (`http_proxy` and so on), which such programs use.
     """
     with file_size_limit(limit):
         return run_program(

@@ -27,6 +27,6 @@ def within_memory(length: int, *errors: type[Exception]) -> Iterator[None]:
     try:
         yield
     except none_left:
-        failed("reading this page would take too much memory: its elements are closed badly, or nested too deeply")
+        failed("reading this page would take too much memory: its elements are nested too deeply or closed incorrectly")
     finally:  # a program that this hook starts may want more
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 HEAD_REFUSED = 400  # from this status on: many answer HEAD by 403, 404, 405 or 501 where they answer GET
-OUR_PROXY = "archivebox"  # in Proxy-Status (RFC 9209): the way out says this, not the site
+OUR_PROXY = "archivebox"  # in Proxy-Status (RFC 9209): our proxy says this, not the site
 TOTAL = re.compile(r"bytes \d+-\d+/(\d+)")  # Content-Range (RFC 9110, 14.4)
 
 

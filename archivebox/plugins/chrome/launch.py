@@ -92,7 +92,7 @@ def use_sandbox(settings: Settings) -> bool:
         return False
     if not hasattr(os, "fork") or os.uname().sysname != "Linux" or _namespace_possible():
         return True
-    log("Chromium runs without its sandbox: this user may not make user namespaces here (container or AppArmor rule).")
+    log("Chromium runs without its sandbox: this user cannot create user namespaces here (container or AppArmor rule).")
     return False
 
 

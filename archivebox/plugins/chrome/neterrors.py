@@ -1,6 +1,6 @@
 """Why a page could not be had, in words for people, and whether another time may be different.
 
-The codes are Chromium's (net/base/net_error_list.h). Where the crawl's way out refused or failed, its log has more to
+The codes are Chromium's (net/base/net_error_list.h). Where the crawl's proxy refused or failed, its log has more to
 say than the browser, which sees only that its proxy made no connection.
 """
 
@@ -26,13 +26,17 @@ OF_THE_WAY_OUT = {
     "timeout": ("no_answer", True),
     "bad_request": ("", False),
 }
-"""What the way out says of a connection that it did not make: our reason, and whether it may pass by itself."""
+"""What the proxy says of a connection that it did not make: our reason, and whether it may pass by itself."""
 _PERMANENT = (
     ("net::ERR_NAME_NOT_RESOLVED", "no_such_host", "there is no host of that name"),
     ("net::ERR_TOO_MANY_REDIRECTS", "redirect_loop", "it redirects in circles"),
     ("net::ERR_CERT_DATE_INVALID", "tls_failed", "the server's certificate has expired or is not valid yet"),
     ("net::ERR_CERT_COMMON_NAME_INVALID", "tls_failed", "the server's certificate is for another name"),
-    ("net::ERR_CERT_AUTHORITY_INVALID", "tls_failed", "the server's certificate is from nobody who is trusted"),
+    (
+        "net::ERR_CERT_AUTHORITY_INVALID",
+        "tls_failed",
+        "the server's certificate is from an authority that is not trusted",
+    ),
     ("net::ERR_CERT_", "tls_failed", "the server's certificate is not valid"),
     ("net::ERR_SSL_", "tls_failed", "no secure connection could be agreed on"),
     ("net::ERR_INVALID_HTTP_RESPONSE", "no_page", "what the server says is not HTTP"),
@@ -43,7 +47,7 @@ _PERMANENT = (
     ("net::ERR_INVALID_", "", "there is no such address"),
 )
 _TRANSIENT = (
-    ("net::ERR_CONNECTION_REFUSED", "connection_refused", "nobody answers at that address and port"),
+    ("net::ERR_CONNECTION_REFUSED", "connection_refused", "no server listens at that address and port"),
     ("net::ERR_CONNECTION_TIMED_OUT", "no_answer", "the server did not answer"),
     ("net::ERR_TIMED_OUT", "no_answer", "the server did not answer"),
     ("net::ERR_DNS_TIMED_OUT", "no_answer", "its name could not be looked up"),

@@ -402,7 +402,7 @@ def main() -> None:
     except TargetGone as error:
         page_lost(f"The page was lost while it was opened: {error}")
     except (CDPError, TimeIsOver) as error:
-        try_again(f"The navigation did not come to an end: {error}")
+        try_again(f"The navigation did not finish: {error}")
     write_atomically(FILE, json.dumps(record, indent=2) + "\n")
     tell_facts(record)
     if navigation.problem and navigation.problem.transient:

@@ -106,7 +106,7 @@ def main() -> None:
         try_again(f"The tab is lost: {lost}")
     if not console.count:
         os.unlink(FILE)
-        noresults("the page said nothing")
+        noresults("the console is empty")
     succeeded(FILE, {"entries": console.count, "errors": console.errors})
 
 

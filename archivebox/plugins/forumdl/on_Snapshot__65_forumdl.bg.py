@@ -73,12 +73,12 @@ def text_of(post: dict[str, str]) -> str:
 
 def report_failure(done: Finished) -> NoReturn:
     if done.timed_out:
-        try_again("The thread did not come in time: set FORUMDL_TIMEOUT higher")
+        try_again("The download took too long: raise FORUMDL_TIMEOUT")
     if done.returncode == USAGE_ERROR:
         misconfigured("forum-dl does not understand its options: look at FORUMDL_ARGS and FORUMDL_ARGS_EXTRA")
     if PASSING.search(done.stderr):
         try_again("forum-dl could not reach the forum")
-    noresults("there is no thread that forum-dl knows")
+    noresults("forum-dl found no thread")
 
 
 if __name__ == "__main__":

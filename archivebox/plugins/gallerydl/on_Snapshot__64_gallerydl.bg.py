@@ -75,11 +75,11 @@ def conclude(done: Finished, folder: Path) -> NoReturn:
 
 def report_failure(done: Finished) -> NoReturn:
     if done.timed_out:
-        try_again("The gallery did not come in time: set GALLERYDL_TIMEOUT higher")
+        try_again("The download took too long: raise GALLERYDL_TIMEOUT")
     if done.returncode == USAGE_ERROR:
         misconfigured("gallery-dl does not understand its options: look at GALLERYDL_ARGS and GALLERYDL_ARGS_EXTRA")
     if done.returncode in (0, UNSUPPORTED):
-        noresults("there is no gallery that gallery-dl knows")
+        noresults("gallery-dl found no gallery")
     errors = ERROR.findall(done.stderr)
     sentence = errors[-1][:300] if errors else f"gallery-dl ended with {done.returncode}"
     if done.returncode & (NOT_FOUND | LOGIN) or not PASSING.search(done.stderr):

@@ -64,7 +64,7 @@ def conclude(done: Finished, identifier: str, folder: Path) -> NoReturn:
     if papers:
         succeeded(put_in_place(papers, folder)[0], {"paper": identifier})
     if done.timed_out:
-        try_again("The paper did not come in time: set PAPERSDL_TIMEOUT higher")
+        try_again("The download took too long: raise PAPERSDL_TIMEOUT")
     if done.returncode == USAGE_ERROR:
         misconfigured("papers-dl does not understand its options: look at PAPERSDL_ARGS and PAPERSDL_ARGS_EXTRA")
     if done.returncode or "error: " in done.stderr:  # it ends with 0 whether a library lacks the paper or is away

@@ -20,7 +20,7 @@ def measure_words(snapshot_folder: Path) -> list[dict[str, object]]:
     """The measures: of all words of the page, and of its article where one was found."""
     sent, shown = find_sent_page(snapshot_folder), find_page(snapshot_folder)
     if sent is None or shown is None or not shown.source.startswith("dom/"):
-        return [_unknown("text", "Not compared: that takes the page as it was sent, and as it was shown.")]
+        return [_unknown("text", "Not compared: this needs both the server's response and the saved page.")]
     there = html_to_text(sent.html)
     measures = [_measure("text", "the words that the page showed", html_to_text(shown.html), there)]
     article = snapshot_folder / "article" / "article.txt"

@@ -51,7 +51,7 @@ def main() -> None:
         try_again("Nothing is recorded yet: the hooks of responses have to run first.")
     document = wait_for_document(archive, deadline)
     if document is None:
-        try_again("The file was not whole in time. STATICFILE_TIMEOUT gives it more.")
+        try_again("The download took too long. Raise STATICFILE_TIMEOUT.")
     if not document.status:
         try_again(f"The page did not load: {document.error}", reason="nothing_came")
     if not document.sha256:

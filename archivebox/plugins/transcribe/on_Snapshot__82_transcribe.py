@@ -30,7 +30,7 @@ def main() -> None:
         lambda recording: write_down(settings, recording, deadline),
         most=settings.int("TRANSCRIBE_MAX_FILES"),
         unreadable="no recording could be written down",
-        silent="nothing is said in the recordings",
+        silent="no speech was found",
     )
 
 

@@ -125,7 +125,7 @@ def main() -> None:
         recorded = pack_recorded(recording_folder())
         lines = recorded + kept_lines(recorded) + (pack_outputs(hook.url) if settings.bool("WARC_OUTPUTS") else [])
     except TimeIsOver:
-        try_again("Packing took too long. WARC_TIMEOUT gives it more.")
+        try_again("Packing took too long. Raise WARC_TIMEOUT.")
     write_atomically(PAGES, describe_page(hook.url, str(documents[0].record["time"])))
     write_atomically(CDXJ, "".join(sorted(lines)))
     remove_packed(recording_folder())

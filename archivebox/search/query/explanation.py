@@ -10,7 +10,7 @@ from archivebox.search.query.tree import Either, Every, Field, Node, Not, Result
 
 _STATES = {
     "open": "still to be archived",
-    "done": "that are done, whatever was kept of them",
+    "done": "that are done, with or without success",
     "complete": "that are done without a failure",
     "failed": "with at least one failure",
     "paused": "that are paused",
@@ -32,7 +32,7 @@ _VISIBILITIES = {
 _STATUSES = {
     "queued": "that wait",
     "started": "that are being archived",
-    "sealed": "that are done, whatever was kept of them",
+    "sealed": "that are done, with or without success",
     "paused": "that are paused",
     "cancelled": "that were cancelled",
 }

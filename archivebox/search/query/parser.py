@@ -154,7 +154,7 @@ class _Parser:
 
 def _missing(tokens: Sequence[_Token], at: int) -> str:
     before = f"behind {tokens[at - 1].value!r}" if at else "at the beginning"
-    return f"Something to look for is missing {before}."
+    return f"A search term is missing {before}."
 
 
 def _together(parts: Sequence[Node]) -> Node:

@@ -186,7 +186,7 @@ def _hits(words: tuple[str, ...], scope: ViewerScope, *, every: bool) -> list[Se
         return []
     hits = backend.query(words, ALL_HITS if every else MOST_HITS)
     if every and len(hits) == ALL_HITS:
-        sentence = f"More than {ALL_HITS:,} texts have {' '.join(words)!r}: look for more words, or leave it out."
+        sentence = f"More than {ALL_HITS:,} texts have {' '.join(words)!r}: add more words, or leave this one out."
         raise QueryError(sentence, 0)
     if every or scope.is_whole or len(hits) < MOST_HITS:
         return hits

@@ -51,7 +51,7 @@ class NavigationEntry:
 
 
 def shell(request: HttpRequest) -> dict[str, object]:
-    """Context processor: ``rail``, ``look`` and what of it can be chosen, and which doors of the shell are open."""
+    """Context processor: ``rail``, ``look`` and what of it can be chosen, and which parts of the layout are shown."""
     if not hasattr(request, "user"):  # an error before anybody asked who is there
         return {}
     return {

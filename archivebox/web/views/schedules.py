@@ -75,8 +75,8 @@ class ScheduleForm(CrawlForm):
     unchanged = forms.ChoiceField(
         label="Pages that have not changed",
         choices=[
-            ("", "keep each time"),
-            ("linked", "keep, with the files of the version before"),
+            ("", "save each version"),
+            ("linked", "save, sharing files with the previous version"),
             ("look", "only record that they were checked"),
         ],
         required=False,

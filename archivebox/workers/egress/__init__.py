@@ -1,1 +1,1 @@
-"""The one way out of crawls: the process that holds the proxy, and how workers have a port of it for each crawl."""
+"""The proxy of crawls: its process, and how workers get a port of it for each crawl."""

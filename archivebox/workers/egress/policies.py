@@ -1,4 +1,4 @@
-"""Owns what the rows say of a crawl's way out: its rules, its limit, and what becomes of it when that is reached."""
+"""Owns a crawl's network policy, from its rows: its rules, its limit, and what happens when the limit is reached."""
 
 from collections.abc import Awaitable, Callable
 from collections.abc import Set as AbstractSet
@@ -80,7 +80,7 @@ def _upstream_of(settings: Resolved) -> Upstream | None:
 
 
 def is_named(crawl_id: UUID, place: Endpoint) -> bool:
-    """Whether the crawl was given this host at this port; only who may do so gives private ones (see the door)."""
+    """Whether the crawl was given this host at this port; the intake checks who may give private ones."""
     given = Snapshot.objects.filter(crawl_id=crawl_id)
     return any(given.given_at(parse_url(f"{scheme}://{place}/")).exists() for scheme in ("http", "https"))
 

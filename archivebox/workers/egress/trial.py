@@ -1,4 +1,4 @@
-"""Owns the way out of a trial: a proxy in this very process, for hooks that are run outside of any crawl on record."""
+"""Owns the proxy of a trial run: in this process, for hooks that run outside of any crawl."""
 
 import asyncio
 import secrets
@@ -44,7 +44,7 @@ def temporary_proxy(url: str, folder: Path, settings: Resolved, is_hook: Callabl
     listener = listen(0)
     port = listener.getsockname()[1]
     loop, proxy_listener = asyncio.new_event_loop(), ProxyListener(learn)
-    thread = threading.Thread(target=loop.run_forever, name="way out", daemon=True)
+    thread = threading.Thread(target=loop.run_forever, name="proxy", daemon=True)
     thread.start()
     try:
         asyncio.run_coroutine_threadsafe(proxy_listener.listen(listener), loop).result(PATIENCE)

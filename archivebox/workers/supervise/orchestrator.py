@@ -1,4 +1,4 @@
-"""The orchestrator: one per data folder and machine; starts workers and their way out again, and journals exits.
+"""The orchestrator: one per data folder and machine; restarts workers and their proxy, and journals exits.
 
 It loads Django before it forks its workers, so that they share its memory and start in milliseconds, and uses the
 database at its start and its end alone: in between it sleeps until a process ends or a watcher comes or goes.
@@ -212,7 +212,7 @@ class Orchestrator:
             self.selector.unregister(pidfd)
             os.close(pidfd)
 
-    # --- workers, and their way out ---------------------------------------------------------------------------
+    # --- workers, and their proxy -----------------------------------------------------------------------------
 
     @property
     def _children(self) -> dict[int, WorkerHandle]:
@@ -351,7 +351,7 @@ class Orchestrator:
         for handle in silent:
             self._receive(handle)
             if time.monotonic() - handle.heard > SILENCE:
-                log.warning("A worker gave no sign of life action=worker_killed pid=%d", handle.identity.pid)
+                log.warning("A worker did not respond action=worker_killed pid=%d", handle.identity.pid)
                 handle.identity.signal(signal.SIGKILL)
                 handle.heard = time.monotonic()
 
@@ -389,7 +389,7 @@ class Orchestrator:
     # --- the end ----------------------------------------------------------------------------------------------
 
     def _wind_down(self) -> None:
-        """The workers before their way out: what their hooks still have to fetch goes out until then."""
+        """End the workers before their proxy: their hooks can use it until then."""
         self._watched.unwatch_all()
         self._end(self.commands)
         self._end(self.listeners)

@@ -53,7 +53,7 @@ def test_a_bad_argument_is_a_sentence_and_status_2_and_nothing_happens(
         (["--update", "--overwrite"], "choose one"),
         (["--file", "/does/not/exist"], "No such file"),
         (["--file", "/"], "directory"),
-        (["--file", "https://example.com/list"], "--file takes a file"),
+        (["--file", "https://example.com/list"], "--file expects a file"),
         (["--colour"], "No such option"),
     ],
 )
@@ -131,7 +131,7 @@ def test_html_that_would_take_minutes_to_read_is_refused(cli: Type, tmp_path: Pa
     file = tmp_path / "deep.html"
     file.write_text(text)
     done = cli("add", "--bg", *words, *([] if "-" in words else [str(file)]), stdin=text)
-    assert (done.code, "nested so deeply" in done.err) == (2, True), done.err
+    assert (done.code, "nested too deeply" in done.err) == (2, True), done.err
 
 
 def test_a_bad_argument_beside_a_good_file_takes_nothing(cli: Type, tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_what_cannot_be_done_is_said(cli: Type, collection: Path, tmp_path: Path
         (["backup", str(collection / "dest")], "in the collection itself"),
         (["backup", str(tmp_path / "link" / "dest")], "in the collection itself"),
         (["backup", str(dest), "list"], "unexpected"),
-        (["backup", "verify", str(tmp_path)], "no whole backup"),
+        (["backup", "verify", str(tmp_path)], "no complete backup"),
         (["backup", "verify", str(dest), "2020-01-01T00-00-00Z"], "no backup 2020"),
         (["backup", "prune", str(dest)], "--keep-daily"),
         (["backup", "list", "/no/such"], "not a folder of backups"),

@@ -58,7 +58,7 @@ def test_a_stop_before_anything_was_accepted_names_nothing_to_continue(signum: s
 @pytest.mark.usefixtures("collection")
 def test_what_cannot_be_imported_ends_with_2_and_a_sentence(cli: Type, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    for path, said in (("empty", "is nothing that can be imported"), ("absent", "There is nothing at")):
+    for path, said in (("empty", "is nothing that can be imported"), ("absent", "Nothing was found at")):
         done = cli("import", str(tmp_path / path), "--yes")
         assert (done.code, done.out) == (2, "")
         assert said in done.err

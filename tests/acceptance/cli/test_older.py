@@ -54,7 +54,7 @@ def test_an_older_archive_in_the_current_folder_is_seen_before_data_is_made(
     before = older.digest(folder)
     done = cli(*words, cwd=folder / place)
     assert done.code == 2
-    assert f"{folder} holds an archive of ArchiveBox 0.4 to 0.7" in done.err
+    assert f"{folder} contains an archive of ArchiveBox 0.4 to 0.7" in done.err
     assert older.digest(folder) == before
     assert cli("--data-dir", str(tmp_path / "new"), *words, cwd=folder).code in {0, 1, 2}
     assert older.digest(folder) == before

@@ -141,7 +141,7 @@ def test_a_crawl_is_made_of_all_its_urls_or_not_at_all(editor: Caller) -> None:
 def test_what_is_wrong_is_named_by_its_place(editor: Caller, body: object, where: str) -> None:
     wrong = editor.post("/api/v1/crawls", body, status=422)
     assert [one["where"] for one in wrong["errors"]] == [where]
-    assert ("no such field" in wrong["detail"]) is (where == "body.config")
+    assert ("Unknown field" in wrong["detail"]) is (where == "body.config")
     assert not Crawl.objects.exists()
 
 

@@ -92,7 +92,7 @@ def test_a_folder_is_named_by_who_has_just_shown_who_they_are(caller: Make, tmp_
 
 def test_a_path_that_may_not_be_read_is_refused_on_the_page(caller: Make, tmp_path: Path) -> None:
     admin = caller("admin")
-    for path, words in ((DATA_FOLDER.root, "belongs to this collection"), (tmp_path / "none", "There is nothing at")):
+    for path, words in ((DATA_FOLDER.root, "is part of this collection"), (tmp_path / "none", "Nothing was found at")):
         answer = send(admin, path=str(path))
         assert (answer.status_code, words in answer.content.decode()) == (422, True)
     write_conf(DATA_FOLDER.conf, {"IMPORT_DIR": ""})
@@ -139,12 +139,12 @@ def test_pieces_are_kept_for_their_owner_alone(caller: Make, tmp_path: Path) -> 
 def test_what_is_too_large_or_empty_is_refused_before_it_is_sent(caller: Make) -> None:
     editor = caller("editor")
     write_conf(DATA_FOLDER.conf, {"IMPORT_UPLOAD_MAX": "1000"})
-    for length, words in (("1001", "may have 1.0 kB"), ("0", "is empty"), ("x", "a name and a size")):
+    for length, words in (("1001", "at most 1.0 kB"), ("0", "is empty"), ("x", "a name and a size")):
         answer = send(editor, name="a.warc", size=length)
         assert answer.status_code == 422
         assert words in answer.json()["problem"]  # type: ignore[attr-defined]  # the client's own
     answer = send(editor, file=SimpleUploadedFile("a.warc", b"x" * 1001))
-    assert (answer.status_code, "may have 1.0 kB" in answer.content.decode()) == (422, True)
+    assert (answer.status_code, "at most 1.0 kB" in answer.content.decode()) == (422, True)
     assert not Job.objects.exists()
 
 

@@ -202,4 +202,4 @@ def test_viewers_import_nothing(caller: Make) -> None:
 def test_a_page_that_no_parser_is_to_read_is_refused_with_a_sentence(caller: Make) -> None:
     typed = {"urls": "<html>" + "<div>" * 100_000, "depth": 0}
     answer = caller("editor").client.post("/add/preview/", typed)
-    assert "nested so deeply" in answer.content.decode()
+    assert "nested too deeply" in answer.content.decode()

@@ -167,7 +167,7 @@ def test_one_account_has_so_many_files_waiting_and_none_too_large(warc: Path) ->
         inspecting.expect_upload(warc.name, 9, system_user())
     write_conf(DATA_FOLDER.conf, {"IMPORT_UPLOAD_MAX": "1000"})
     other = User.objects.create_user("other")
-    for length, words in ((0, "is empty"), (1001, "may have 1.0 kB")):
+    for length, words in ((0, "is empty"), (1001, "at most 1.0 kB")):
         with pytest.raises(NotReadableError, match=words):
             inspecting.expect_upload(warc.name, length, other)
     assert len(list(DATA_FOLDER.uploads.iterdir())) == inspecting.MOST_UPLOADS
@@ -179,9 +179,9 @@ def test_a_path_that_leads_into_the_collection_meanwhile_is_refused(tmp_path: Pa
     waiting = inspecting.inspect_path(str(source), system_user())
     source.rename(tmp_path / "elsewhere")
     source.symlink_to(DATA_FOLDER.root)
-    with pytest.raises(JobRefusedError, match="belongs to this collection"):
+    with pytest.raises(JobRefusedError, match="is part of this collection"):
         inspecting.start(job, system_user(), ImportChoices())
-    with pytest.raises(NotReadableError, match="belongs to this collection"):
+    with pytest.raises(NotReadableError, match="is part of this collection"):
         carried_out(waiting)
 
 
@@ -191,7 +191,7 @@ def test_a_path_that_became_a_link_is_not_imported(tmp_path: Path) -> None:
     importing = inspecting.start(job, system_user(), ImportChoices())
     source.rename(tmp_path / "elsewhere")
     source.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(NotReadableError, match="a link leads elsewhere"):
+    with pytest.raises(NotReadableError, match="a symbolic link has changed"):
         carried_out(importing)
 
 

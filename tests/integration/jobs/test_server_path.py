@@ -72,7 +72,7 @@ def test_the_collection_itself_and_the_system_may_never_be_named(tmp_path: Path,
     (own / "a-link").symlink_to(elsewhere)
     try:
         for path in (own, own / "users", own.parent, "/", tmp_path / "link", elsewhere, elsewhere.parent):
-            assert "belongs to this collection" in refusal(path)
+            assert "is part of this collection" in refusal(path)
     finally:
         (own / "a-link").unlink()
     for path in ("/proc", "/proc/1/fd", "/sys", "/dev/null"):
@@ -84,7 +84,7 @@ def test_what_is_no_path_or_cannot_be_read_is_refused_with_a_sentence(root: Path
     (root / "loop").symlink_to(root / "loop")
     for path, words in (
         ("old", "whole path"), ("~/old", "whole path"), ("", "whole path"), (f"{root}/a\0b", "whole path"),
-        (root / "absent", "There is nothing"), (root / "pipe", "neither a folder nor"),
-        (root / "loop", "leads nowhere"), (root / ("a" * 300), "There is nothing"),
+        (root / "absent", "Nothing was found at"), (root / "pipe", "neither a folder nor"),
+        (root / "loop", "leads nowhere"), (root / ("a" * 300), "Nothing was found at"),
     ):  # fmt: skip
         assert words in refusal(path)

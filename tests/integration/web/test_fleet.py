@@ -207,7 +207,7 @@ def test_a_page_signed_on_one_machine_is_verified_on_the_other(database: str, fi
         assert signing.code == 0, signing.said
         if keys == foreign:
             unknown = archivebox(second, "manage", "shell", "-c", CHECK_PAGE, **on(database, second)).said
-            assert "none of this collection's" in unknown
+            assert "does not belong to this collection" in unknown
             (public,) = (path for path in foreign.iterdir() if path.name != "signing-key.pem")
             (first / "keys/a key of a friend, which was added when both machines had joined.pem").write_text(
                 public.read_text()

@@ -119,7 +119,7 @@ def test_a_query_is_completed_and_explained_while_it_is_typed(library: Library) 
     said = json.loads(library.visitor.get("/search/help/?q=is%3Afailed").text)
     assert said["phrase"] == "pages with at least one failure"
     said = json.loads(library.visitor.get("/search/help/?q=a+or").text)
-    assert (said["problem"], said["position"]) == ("Something to look for is missing behind 'or'.", 4)
+    assert (said["problem"], said["position"]) == ("A search term is missing behind 'or'.", 4)
     assert library.stranger().get("/search/help/?q=x").status == 302
 
 

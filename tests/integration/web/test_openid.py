@@ -132,7 +132,7 @@ def test_an_answer_counts_once_and_in_the_browser_that_began(provider: StandIn, 
     again.cookies["archivebox_openid"] = kept
     replayed = again.get(back)
     assert (replayed.status_code, is_in(again)) == (403, False)
-    assert "was used before, or came too late" in sentence_of(replayed)
+    assert "was used before or arrived too late" in sentence_of(replayed)
     forged = caller_account()
     forged.cookies["archivebox_openid"] = kept[:-2]
     assert forged.get(back).status_code == 403

@@ -63,7 +63,7 @@ connection.cursor().execute('''
 def test_leaving_out_a_word_that_too_many_texts_have_is_refused_with_a_sentence(library: Library) -> None:
     in_collection(library.server.folder, COMMON[search_engine()])
     page = library.visitor.get("/?q=-everywhere")
-    assert (page.status, "look for more words, or leave it out" in page.text) == (400, True), page.text[:200]
+    assert (page.status, "add more words, or leave this one out" in page.text) == (400, True), page.text[:200]
     assert library.visitor.get("/?q=everywhere").status == 200
 
 

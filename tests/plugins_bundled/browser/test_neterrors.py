@@ -27,7 +27,7 @@ SOCKS = "net::ERR_SOCKS_CONNECTION_FAILED"
             "tls_failed",
         ),
         ("net::ERR_CERT_WEAK_KEY", 0, "the server's certificate is not valid", False, "tls_failed"),
-        ("net::ERR_CONNECTION_REFUSED", 0, "nobody answers at that address and port", True, "connection_refused"),
+        ("net::ERR_CONNECTION_REFUSED", 0, "no server listens at that address and port", True, "connection_refused"),
         ("net::ERR_CONNECTION_RESET", 0, "the server broke the connection off", True, "connection_lost"),
         ("net::ERR_CONNECTION_RESET", 200, "the server broke the connection off", True, "connection_lost"),
         ("net::ERR_CONNECTION_TIMED_OUT", 0, "the server did not answer", True, "no_answer"),

@@ -43,7 +43,7 @@ def test_a_stamp_is_kept_and_holds_for_these_hashes_by_an_authority_that_is_trus
         shutil.copy(other.root, keys / "other.pem")
         assert said(page.folder, b"{}", keys)[0] is False
     shutil.copy(asked.root, keys / "time.pem")
-    assert said(page.folder, b"{}", keys) == (True, "the hashes were there then.")
+    assert said(page.folder, b"{}", keys) == (True, "the hashes existed at that time.")
     assert said(page.folder, b"{ }", keys) == (False, "hashes/hashes.json was changed.")
     stamp = bytearray((page.folder / STAMP).read_bytes())
     assert run.result["output_json"]["stamped_at"] == stamped_at(bytes(stamp))

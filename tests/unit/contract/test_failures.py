@@ -62,7 +62,7 @@ def test_who_was_killed_without_a_word_runs_again(kind: dict[str, Any]) -> None:
 def test_the_documented_table_is_the_table() -> None:
     """In docs/plugin-topics.md: a row for each way of trying again, in the same order."""
     text = (Path(__file__).parents[3] / "docs" / "plugin-topics.md").read_text()
-    section = text.partition("`archivebox/contract/failures.py`")[2].partition("A kill, a full disk")[0]
+    section = text.partition("`archivebox/contract/failures.py`")[2].partition("Killed processes, full disks")[0]
     rows = [set(re.findall(r"`(\w+)`", line.split("|")[2])) for line in section.splitlines()[4:] if line]
     expected = [{str(reason) for reason, policy in FAILURES.items() if policy.retried is way} for way in Retried]
     assert rows == expected

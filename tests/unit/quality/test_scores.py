@@ -121,7 +121,7 @@ def test_the_page_has_a_line_for_each_page_and_says_who_could_not_read_a_file() 
     assert "Measured 2026-11-25 to 2026-11-26 with Chromium 1." in table.page(
         [replace(ones[0], day=f"2026-11-2{day}") for day in (6, 5)], [], "Chromium 1", ""
     )
-    assert "0 of 1 pages are within the thresholds" in text
+    assert "0 of 1 pages are good" in text
     assert "the same 4 records" in text
     assert "a.warc.gz: torn" in table.page(ones, [Read("/x/a.warc.gz", 0, "torn")], "", "")
 

@@ -104,4 +104,4 @@ def test_the_document_says_what_the_language_does() -> None:
 
 
 def test_what_is_done_is_not_said_to_be_archived() -> None:
-    assert explain("is:done") == explain("status:sealed") == "pages that are done, whatever was kept of them"
+    assert explain("is:done") == explain("status:sealed") == "pages that are done, with or without success"

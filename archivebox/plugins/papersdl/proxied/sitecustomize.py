@@ -1,4 +1,4 @@
-"""Has papers-dl take the way out that the environment names: its HTTP client does so only when it is told to."""
+"""Has papers-dl use the proxy that the environment names: its HTTP client does so only when it is told to."""
 
 import functools
 import importlib

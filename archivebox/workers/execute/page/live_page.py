@@ -29,7 +29,7 @@ class LivePage:
         self.has_waited = False
         """Whether a hook has ever waited for a server."""
         self.is_gone = False
-        """Whether who held it said that it went away for good."""
+        """Whether who held it said that it went away permanently."""
         self._hooks = schedule.session_hooks()
         self._holders = [item for item in self._hooks if item.hook.opens_page]
         self._users = [item for item in schedule.planned if item.hook.page or item.hook.session]

@@ -214,7 +214,7 @@ def call_of(snapshot: Snapshot) -> Call:
 
 
 def ingest_records(snapshot_id: UUID, process_id: UUID, records: Sequence[Record]) -> None:
-    """Records of one read: URLs found go through the door, the rest to the models that signed up for it."""
+    """Take the records of one read: found URLs go to the intake, other records to the models registered for them."""
     snapshot = Snapshot.objects.select_related("crawl", "crawl__created_by").get(pk=snapshot_id)
     found: list[dict[str, JSON]] = []
     others: list[Record] = []
