@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,7 @@ LOOKING = [[], ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"
            ["--inh-caps=+dac_override", "--ambient-caps=+dac_override"]]  # fmt: skip
 
 
+@cache
 def as_nobody() -> list[str]:
     """What goes in front of a command so that an unprivileged user runs it."""
     if not IS_ROOT:

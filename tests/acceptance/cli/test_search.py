@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.cli.conftest import Type, Typed
+from tests.acceptance.cli.conftest import Type, Typed, typist
 from tests.databases import break_search_index, search_engine
+from tests.empty import make_empty
 from tests.site.serve import Site
 
 
@@ -19,13 +20,26 @@ def where(found: Typed) -> dict[object, list[object]]:
     }
 
 
-@pytest.fixture
-def archived(cli: Type, collection: Path, site: Site) -> Path:
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that these tests share: each leaves the index whole."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def cli(home: Path) -> Type:
+    return typist(home)
+
+
+@pytest.fixture(scope="module")
+def archived(cli: Type, home: Path, site: Site) -> Path:
+    """A collection with two pages."""
+    make_empty(home / "data")
     plugins = f"wget,htmltotext,title,search_backend_{search_engine()}"
     urls = [site.url_for("/article"), site.url_for("/unicode")]
     done = cli("add", f"--plugins={plugins}", "--tag=fruit", *urls, PRIVATE_NETWORK_ALLOWLIST="127.0.0.1")
     assert done.code == 0, done.err
-    return collection
+    return home / "data"
 
 
 @pytest.mark.database
