@@ -47,6 +47,7 @@ class Program:
             "start_ticks": start_ticks(popen.pid),
             "started_at": _now(),
         }
+        self._killed: list[int] = []
         self._reported_end = False
         emit("Process", **self._record)
 
@@ -56,27 +57,29 @@ class Program:
 
     def end(self, grace: float = ENDING) -> int:
         """TERM to the whole tree, `grace` seconds, KILL to what is left; report and return its status."""
-        tree = self._tree()
-        if self.popen.poll() is None:
-            _signal_all(tree, signal.SIGTERM)
-            if not _ends_within(self.popen, grace):
-                tree += descendants(self.popen.pid)
-        return self._kill(tree)
+        if not self._killed:
+            tree = self._tree()
+            if self.popen.poll() is None:
+                _signal_all(tree, signal.SIGTERM)
+                if not _ends_within(self.popen, grace):
+                    tree += descendants(self.popen.pid)
+            self._kill(tree)
+        code = self.finish()
+        _wait_until_gone(self._killed)  # until then they may write where somebody tidies up now
+        return code
 
-    def kill(self) -> int:
-        """KILL to the whole tree at once, for what has nothing to save; report that it was ended, and its status."""
-        if self.popen.poll() is None:
+    def kill(self) -> None:
+        """KILL to the whole tree, for what has nothing to save; :meth:`end` waits for it, and reports who ended it."""
+        if self.popen.poll() is None and not self._killed:
             self._record["end_reason"] = SEALED
-        return self._kill(self._tree())
+            self._kill(self._tree())
 
     def _tree(self) -> list[int]:
         return [self.popen.pid, *descendants(self.popen.pid)]
 
-    def _kill(self, tree: list[int]) -> int:
+    def _kill(self, tree: list[int]) -> None:
         _signal_all([pid for pid in tree if pid != self.popen.pid or self.popen.poll() is None], signal.SIGKILL)
-        code = self.finish()
-        _wait_until_gone(tree)  # until then they may write where somebody tidies up now
-        return code
+        self._killed = tree
 
     def finish(self) -> int:
         """Wait for the end of the program and print its record once more, now with the exit code."""

@@ -47,11 +47,12 @@ class Browser:
 
     def end(self) -> None:
         """End its tree and remove its folder."""
-        self.end_tree()
-        self.remove_folder()
+        self.stop()
+        self.program.end(0.3)
+        remove_folder(self.folder)
 
-    def end_tree(self) -> None:
-        """End all its processes at once, unless its profile is somebody's and stays: then let it close first."""
+    def stop(self) -> None:
+        """Kill all its processes, which :meth:`end` waits for; if its profile is somebody's and stays, let it close."""
         if not self.keeps_profile:
             self.program.kill()  # half the time of TERM, which has it write its profile
             return
@@ -60,7 +61,3 @@ class Browser:
             self.program.popen.wait(CLOSE_TIME)
         except subprocess.TimeoutExpired as error:
             log(f"Chromium did not close by itself: {error}")
-        self.program.end(0.3)
-
-    def remove_folder(self) -> None:
-        remove_folder(self.folder)

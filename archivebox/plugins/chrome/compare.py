@@ -91,6 +91,7 @@ class IsolatedBrowser:
     ) -> None:
         self.connection.close()
         self._program.kill()  # with time to leave it may start a process that makes the folder anew
+        self._program.end()
         os.chdir(os.sep)
         remove_folder(self._folder)
         os.close(self._lock)

@@ -16,7 +16,7 @@ import socket
 from browser import Browser
 from browser_profile import is_fresh
 from first_tab import UNHELD
-from spare_browser import ANSWER_MAX, ENDED, REFUSE, SOCKET, TAKE
+from spare_browser import ANSWER_MAX, REFUSE, SOCKET, STOPPED, TAKE
 
 from archivebox.plugins.base import Settings, StopRequest, log
 from archivebox.plugins.base.cdp import CDPConnection, CDPError
@@ -74,10 +74,10 @@ def main() -> int:
         log(str(error))
         return 1
     finally:
-        browser.end_tree()
+        browser.stop()
         with contextlib.suppress(OSError):  # mostly nobody is there any more who would hear it
-            holder.send(ENDED)
-        browser.remove_folder()
+            holder.send(STOPPED)
+        browser.end()
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SOCKET = "SPARE_SOCKET"  # the descriptor by which the engine leads both to each other
 TAKE, REFUSE = b"take", b"refuse"  # what the hook says there
-ENDED = b"ended"  # what is answered once no process of the browser is left
+STOPPED = b"stopped"  # what is answered once all processes of the browser have been killed
 TAKE_TIME = 2.0  # seconds for an answer; it takes 5 ms
 END_TIME = 3.0  # seconds for it to be ended by its parent; it takes 0.1
 ANSWER_MAX = 1 << 16  # bytes: mostly flags
@@ -68,20 +68,20 @@ class TakenBrowser(Browser):
             return
 
     def end(self) -> None:
-        """Let go of it, and wait until its parent has ended it, which then removes its folder; else do both here."""
+        """Let go of it, and wait until its parent has killed it, which then tidies up; else do both here."""
         self.parent.shutdown(socket.SHUT_WR)  # before the pipe is closed: of that it takes 0.15 s longer to leave
-        if not self._is_ended_by_parent():
+        if not self._is_stopped_by_parent():
             log("the browser is killed: the process that started it does not end it")
             self.kill()
             remove_folder(self.folder)
         self.pipe.close()
         self.parent.close()
 
-    def _is_ended_by_parent(self) -> bool:
+    def _is_stopped_by_parent(self) -> bool:
         """Wait for the parent to say so; False where it is gone, or takes too long."""
         self.parent.settimeout(END_TIME)
         try:
-            return self.parent.recv(ANSWER_MAX) == ENDED
+            return self.parent.recv(ANSWER_MAX) == STOPPED
         except OSError:
             return False
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from archivebox.base_models.transient import retry_transient
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.contract.records import EndReason
+from archivebox.contract.records import EndReason, parse_line
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.machine.process_row import exited_columns
@@ -21,7 +21,7 @@ class RecordedSpare:
         self._spare = spare
         recipe = spare.recipe
         self._has_ended = self._is_unwanted = False
-        row = Process(
+        self._row = row = Process(
             id=UUID(spare.process_id),
             machine=Machine.current(),
             parent=parent,
@@ -55,8 +55,16 @@ class RecordedSpare:
             reason = EndReason.SEALED if seen.exit_code in {0, NOT_WANTED} else None
             rows = Process.objects.running().filter(pk=self._spare.process_id)
             retry_transient(lambda: rows.transition("end", **exited_columns(seen, reason)))
+            retry_transient(self._record_programs)
             self._spare.child.reap()
         return self._has_ended
+
+    def _record_programs(self) -> None:
+        """The worker that had it has read what it printed until the crawl had ended; its programs end after that."""
+        lines = self._spare.stdout.read_bytes().splitlines() if self._spare.stdout.exists() else []
+        for record in map(parse_line, lines):
+            if record is not None and record.type == "Process":
+                Process.from_jsonl(record.fields, {"process": self._row})
 
     def end(self) -> None:
         """Wait until it has ended, which it does once nobody has it; what takes long is killed."""

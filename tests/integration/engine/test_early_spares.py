@@ -14,6 +14,14 @@ from tests.integration.engine.driver import REPOSITORY, Collection, Row, identit
 from tests.integration.engine.test_spares import HOOK, NAME, PAGE, SPARE
 
 STARTED = 'import os\nopen(os.environ["DATA_DIR"] + "/started", "a").write("started\\n")\n'
+PROGRAM = """\
+import json, os, time, uuid
+record = {"type": "Process", "id": str(uuid.uuid4()), "cmd": ["program"], "pid": os.getpid()}
+print(json.dumps(record), flush=True)
+way.recv(64)
+time.sleep(0.5)
+print(json.dumps({**record, "exit_code": -9, "end_reason": "sealed"}), flush=True)
+"""
 SLOW = "import os, time\nif os.path.exists(os.environ['DATA_DIR'] + '/hang'): time.sleep(600)\n"
 
 
@@ -68,6 +76,15 @@ def test_the_crawl_of_the_next_command_like_it_gets_it(made: Collection) -> None
     assert (spare["crawl_id"], spare["parent_id"]) == (crawl["pk"], cli["pk"])
     assert (spare["status"], spare["exit_code"], spare["end_reason"]) == ("exited", 0, "sealed")
     assert not list((made.root / "logs").glob("spare.*"))
+
+
+def test_a_program_of_it_that_ends_after_the_crawl_is_on_record(made: Collection) -> None:
+    (script,) = made.root.rglob("spare.py")
+    script.write_text(script.read_text().replace("raise SystemExit", PROGRAM + "raise SystemExit"))
+    add(made, number=1)
+    (spare,) = spares(made)
+    program = made.row("Process", "parent_id", "status", "exit_code", "end_reason", process_type="binary")
+    assert program == {"parent_id": spare["pk"], "status": "exited", "exit_code": -9, "end_reason": "sealed"}
 
 
 def test_a_command_with_other_options_starts_none(made: Collection) -> None:

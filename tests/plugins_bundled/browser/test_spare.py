@@ -93,9 +93,9 @@ def test_the_hook_of_a_crawl_uses_it_and_nothing_of_it_is_left(spare: Spare, cra
     assert spare.hook is not None
     spare.hook.terminate()
     assert spare.hook.wait(PATIENCE) == 0
-    assert not crawl.browser_processes()
     assert spare.all_gone()
     assert spare.process.returncode == 0
+    assert not crawl.browser_processes()
     assert not Path(session["folder"]).exists()
     assert not (crawl.folder / "chrome" / "session.json").exists()
 
