@@ -21,6 +21,7 @@ from types import FrameType
 from typing import BinaryIO, NamedTuple
 
 from archivebox.cli import handover
+from archivebox.lib.processes import linux
 from archivebox.storage.layout import DataFolder
 
 LOADED, LOADED_PAGES = "tests.loaded", "tests.loaded_pages"
@@ -190,8 +191,16 @@ def _read(stream: Connection) -> bytes:
 # --- in the process that was forked -------------------------------------------------------------------------------
 
 
+def _end_with_fork_server() -> None:
+    """That ends with the tests, also where these were killed, once no child of it has the other end of its pipe."""
+    os.close(forkserver._forkserver._forkserver_alive_fd)  # type: ignore[attr-defined]  # typeshed lacks it
+    if sys.platform == "linux":
+        linux.set_parent_death_signal(signal.SIGTERM)
+
+
 def serve(env: Mapping[str, str], bind: str, log: Path) -> None:
     """Become ``archivebox server`` of the collection that the environment names; it prints into ``log``."""
+    _end_with_fork_server()
     with log.open("wb") as out, Path(os.devnull).open("rb") as nothing:
         _become(CommandLine([], env, Path(CHECKOUT)), nothing, out, out)
     import_module(LOADED).use(import_module("archivebox.config.collection").choose_data_dir(None))
@@ -219,6 +228,7 @@ class KillPoint(NamedTuple):
 
 def serve_pages(env: Mapping[str, str], bind: str, replay: str, log: Path, kill_point: KillPoint | None) -> None:
     """Become the web server of that collection, without a supervisor and an orchestrator."""
+    _end_with_fork_server()
     if kill_point is not None:
         kill_point.set()
     with log.open("ab") as out, Path(os.devnull).open("rb") as nothing:
