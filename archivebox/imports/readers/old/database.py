@@ -3,13 +3,13 @@
 import json
 import shutil
 import sqlite3
-import tempfile
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
 from archivebox.imports.readers.old.moments import closest_moment, moment
 from archivebox.imports.readers.old.record import OldPage, OldResult, split_tags
+from archivebox.imports.scratch import Scratch
 from archivebox.lib.batches import batches
 
 Row = Mapping[str, object]
@@ -34,8 +34,8 @@ class OldDatabase:
     """
 
     def __init__(self, path: Path) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="archivebox-import-")
-        copy = Path(self._folder.name, "index.sqlite3")
+        self._scratch = Scratch()
+        copy = self._scratch.path / "index.sqlite3"
         for suffix in ("", "-wal", "-journal"):
             source = path.with_name(path.name + suffix)
             if source.is_file() and not source.is_symlink():
