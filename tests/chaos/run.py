@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ from archivebox.contract.reasons import Reason
 from archivebox.lib.processes import marked
 from tests.chaos.ledger import HOOKS, PAGE_HOOKS, PLUGIN, Ledger, code_of, scripts, status_of
 from tests.chaos.trouble import Trouble
-from tests.chaos.verdicts import problem_of, story_of
+from tests.chaos.verdicts import problem_of, story_of, story_of_runs
 from tests.integration.engine.disks import Disk, small_disk
 from tests.integration.engine.driver import FINAL, PATIENCE, REPOSITORY, USUAL, Collection, Row, collection, identity_of
 from tests.site.serve import Site
@@ -228,14 +229,19 @@ class Chaos:
 
     def _runs_of(self, result: Row) -> list[Row]:
         """All runs of its hook, the earliest first."""
-        fields = ("pk", "pid", "started_at", "ended_at", "end_reason", "exit_code")
-        where = {name: result[name] for name in ("snapshot_id", "hook_name")}
+        return self._processes(**{name: result[name] for name in ("snapshot_id", "hook_name")})
+
+    def _tab_runs(self, snapshot_id: object) -> list[Row]:
+        """All processes that held the live page of a Snapshot, the earliest first."""
+        return self._processes(snapshot_id=snapshot_id, hook_name__contains="_chrome_tab.")
+
+    def _processes(self, **where: object) -> list[Row]:
+        fields = ("pk", "pid", "hook_name", "started_at", "ended_at", "end_reason", "exit_code")
         return sorted(self.made.rows("Process", *fields, **where), key=lambda run: str(run["pk"]))
 
     def _tabs(self, snapshot_id: object) -> int:
         """How often the live page of a Snapshot was opened; each that it lost was somebody's death."""
-        tabs = self.made.rows("Process", "end_reason", snapshot_id=snapshot_id, hook_name__contains="_chrome_tab.")
-        return sum(tab["end_reason"] != "sealed" for tab in tabs)
+        return sum(tab["end_reason"] != "sealed" for tab in self._tab_runs(snapshot_id))
 
     def _judge_processes(self, ledger: Ledger, runs: dict[str, Row]) -> None:
         for (snapshot_id, hook), process_ids in ledger.ended.items():
@@ -259,9 +265,9 @@ class Chaos:
     def _judge_repeats(self, ledger: Ledger, runs: dict[str, Row]) -> None:
         """Twice only where rows say why: nobody could see its end, it was killed, or its page given back or gone."""
         for key, process_ids in ledger.twice():
-            for process_id in process_ids[:-1]:
-                run = runs.get(process_id)
-                if run is None:
+            for process_id, next_id in pairwise(process_ids):
+                run, following = runs.get(process_id), runs.get(next_id)
+                if run is None or following is None:
                     continue  # reported above
                 if run["end_reason"] == "lost":
                     self.figures["repeated: nobody saw its end"] += 1
@@ -269,10 +275,11 @@ class Chaos:
                     self.figures["repeated: given back as it ended"] += 1
                 elif run["exit_code"] == -signal.SIGKILL:
                     self.figures["repeated: killed"] += 1
-                elif self._lost_its_page(run):
+                elif self._lost_its_page(run, following):
                     self.figures["repeated: its page was gone"] += 1
                 else:
-                    self.wrong.append(f"{key} ran twice: {run['end_reason']} {run['exit_code']}, then again")
+                    story = story_of_runs([*self._runs_of(run), *self._tab_runs(run["snapshot_id"])])
+                    self.wrong.append(f"{key} ran twice: {run['end_reason']} {run['exit_code']}, then again\n{story}")
 
         unseen = self.figures["ends nobody saw"]
         if USUAL != "portable" and unseen > UNSEEN + self.figures["ends"] // 50:  # nobody there sees a foster child's
@@ -280,13 +287,15 @@ class Chaos:
                 f"{unseen} ends nobody saw: that may happen in a moment between two deaths, not as a rule"
             )
 
-    def _lost_its_page(self, run: Row) -> bool:
-        """Whether it failed without the live page, for which it runs again: whoever held that had ended before it."""
+    def _lost_its_page(self, run: Row, following: Row) -> bool:
+        """Whether it failed without the live page, for which it ran again: whoever held that had ended before then.
+
+        Not before its own end, by the rows: whoever held the page may have exited first, and be put on record later.
+        """
         if run["hook_name"] not in PAGE_HOOKS or status_of(run["exit_code"]) != "failed":
             return False
-        where = {"snapshot_id": run["snapshot_id"], "hook_name__contains": "_chrome_tab."}
-        ended = self.made.rows("Process", "ended_at", pk=run["pk"])[0]["ended_at"]
-        tabs = self.made.rows("Process", "end_reason", "ended_at", status="exited", **where)
+        ended = self.made.rows("Process", "ended_at", pk=following["pk"])[0]["ended_at"]
+        tabs = [tab for tab in self._tab_runs(run["snapshot_id"]) if tab["ended_at"] is not None]
         return any(tab["end_reason"] != "sealed" and tab["ended_at"] <= ended for tab in tabs)
 
     def report(self) -> str:

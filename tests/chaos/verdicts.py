@@ -31,9 +31,14 @@ def problem_of(result: Row, run: Row | None, killed: Keys[str]) -> str:
 
 def story_of(result: Row, runs: Iterable[Row]) -> str:
     """What may explain a result: its attempts, and each run of its hook with its end."""
-    lines = [f"  attempts {result['attempts']}, tried again at {result['retry_at']}, ended {result['end_ts']}"]
-    lines += [
-        f"  pid {run['pid']}: {run['started_at']} to {run['ended_at']}, {run['end_reason']} {run['exit_code']}"
+    attempts = f"  attempts {result['attempts']}, tried again at {result['retry_at']}, ended {result['end_ts']}"
+    return f"{attempts}\n{story_of_runs(runs)}"
+
+
+def story_of_runs(runs: Iterable[Row]) -> str:
+    """Each run of a hook with its end, a line each."""
+    return "\n".join(
+        f"  {run['hook_name']} pid {run['pid']}: {run['started_at']} to {run['ended_at']}, "
+        f"{run['end_reason']} {run['exit_code']}"
         for run in runs
-    ]
-    return "\n".join(lines)
+    )
