@@ -33,6 +33,7 @@ OF_FILE = ("staticfile/file.pdf",)
 PAGE, FILE = "article", "file.pdf"
 """Of tests/site."""
 WINDOW = "1440,900"
+PICTURE = "chromium --screenshot"
 BESIDE, ALONE, WHOLE, CPU, PLAIN = 1.3, 1.9, 2.4, 3.2, 0.3
 """Bounds: times Chromium next to a server, without one; seconds and CPU seconds of all outputs; seconds beyond curl."""
 START_TIME = 60.0
@@ -66,10 +67,8 @@ class Place:
 
 
 def run(rounds: int) -> list[Finding]:
-    beside = Finding("add of four outputs, next to a server", "s", Bound.RATIO, BESIDE, [])
-    alone = Finding("add of four outputs, without a server", "s", Bound.RATIO, ALONE, [])
-    for finding in (beside, alone):
-        finding.floor_name = "chromium --screenshot"
+    beside = Finding("add of four outputs, next to a server", "s", Bound.RATIO, BESIDE, [], floor_name=PICTURE)
+    alone = Finding("add of four outputs, without a server", "s", Bound.RATIO, ALONE, [], floor_name=PICTURE)
     whole = Finding("add of all outputs", "s", Bound.MOST, WHOLE, [])
     cpu = Finding("CPU of add of all outputs", "s", Bound.MOST, CPU, [])
     plain = Finding("add of a plain file, next to a server", "s", Bound.BEYOND, PLAIN, [], floor_name="curl")

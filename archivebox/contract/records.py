@@ -20,6 +20,7 @@ __all__ = [
     "RefusedRecordError",
     "handler_for",
     "parse_line",
+    "program_records",
     "register",
     "registered_types",
 ]
@@ -63,6 +64,11 @@ def parse_line(line: bytes) -> Record | None:
         return None
     kind = fields.pop("type", None)
     return Record(kind, fields) if isinstance(kind, str) and kind else None
+
+
+def program_records(output: bytes) -> list[Record]:
+    """The Process records among the lines of an output: what it says of the programs that it runs."""
+    return [record for record in map(parse_line, output.splitlines()) if record and record.type == "Process"]
 
 
 _MAY_BE_RECORD = re.compile(rb"^[^\S\n]*\{.*$", re.MULTILINE)

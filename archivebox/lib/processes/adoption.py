@@ -11,14 +11,14 @@ from archivebox.lib.processes.linux import P_PIDFD, exit_code_of, waitid
 from archivebox.lib.processes.platform import PORTABLE
 
 REAPER_SECONDS = 30.0
-"""How long the exit record of a zombie is waited for: its parent writes it, then reaps. A parent of ours may be held
-still, starved by others, or have no room on the disk; one outside, which writes none, reaps at once."""
+"""How long to wait for the exit record of a zombie: its parent writes it, then reaps. A parent of ours may be stopped,
+starved by others, or have no room on the disk; a foreign one, which writes none, reaps at once."""
 
 RECORD_SECONDS = 1.0
-"""How long after its exit that of a process is waited for which has been reaped: then it is there, or never comes."""
+"""How long to wait for the exit record of a process that has been reaped: then it is there, or never comes."""
 
 POLL_SECONDS = 0.01
-"""How often the record is polled for within that second; on the portable path, how often the process is."""
+"""How often the record is polled for meanwhile; on the portable path, how often the process is."""
 
 
 def adopt(process_id: str, identity: ProcessIdentity, exit_record: Path) -> "AdoptedChild | None":
@@ -93,7 +93,7 @@ class AdoptedChild(Child):
         return not self.identity.is_alive() or self.identity.is_zombie()
 
     def _awaits_reaper(self) -> bool:
-        """Whether somebody has still to read its status; on the portable path nobody does so for us."""
+        """Whether its parent has not read its status yet; on the portable path no parent reads it for us."""
         return not PORTABLE and self.identity.is_zombie()
 
     @staticmethod

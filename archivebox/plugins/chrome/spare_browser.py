@@ -27,7 +27,7 @@ SOCKET = "SPARE_SOCKET"  # the descriptor by which the engine leads both to each
 TAKE, REFUSE = b"take", b"refuse"  # what the hook says there
 STOPPED = b"stopped"  # what is answered once all processes of the browser have been killed
 TAKE_TIME = 2.0  # seconds for an answer; it takes 5 ms
-END_TIME = 3.0  # seconds for it to be ended by its parent; it takes 0.1
+END_TIME = 3.0  # seconds for it to be killed by its parent; it takes 0.01
 ANSWER_MAX = 1 << 16  # bytes: mostly flags
 
 

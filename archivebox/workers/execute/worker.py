@@ -57,7 +57,7 @@ CHECK_WAKEUPS = 0.1
 GATHER_WAKEUPS, GATHER_WHILE_BUSY = 0.001, 0.02
 """Seconds between two polls: each seal of each worker wakes all, and a poll costs some milliseconds.
 
-A worker that holds pages has one of them ahead, and is in no hurry for more; one without is waited for.
+A worker that holds pages has one of them ahead, and is in no hurry for more; a crawl waits for one that holds none.
 """
 GATHER_WHILE_FULL = 0.2
 """Seconds until a worker that has no place for a page polls all the same: there may be other work, or a request."""

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from archivebox.base_models.transient import retry_transient
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.contract.records import EndReason, parse_line
+from archivebox.contract.records import EndReason, program_records
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.machine.process_row import exited_columns
@@ -61,10 +61,9 @@ class RecordedSpare:
 
     def _record_programs(self) -> None:
         """The worker that had it has read what it printed until the crawl had ended; its programs end after that."""
-        lines = self._spare.stdout.read_bytes().splitlines() if self._spare.stdout.exists() else []
-        for record in map(parse_line, lines):
-            if record is not None and record.type == "Process":
-                Process.from_jsonl(record.fields, {"process": self._row})
+        output = self._spare.stdout.read_bytes() if self._spare.stdout.exists() else b""
+        for record in program_records(output):
+            Process.from_jsonl(record.fields, {"process": self._row})
 
     def end(self) -> None:
         """Wait until it has ended, which it does once nobody has it; what takes long is killed."""

@@ -11,12 +11,13 @@ import time
 from pathlib import Path
 
 from archivebox.contract.hook import Hook
+from archivebox.lib.files import atomic_write
 
 log = logging.getLogger(__name__)
 
 FILE_NAME = ".heartbeat.json"
 ALWAYS = 10 * 365 * 86_400
-"""Seconds for which it counts: as long as its process lives, so that it is written once."""
+"""Seconds for which the file counts: longer than any process lives, so that it is written once."""
 
 
 def needs_heartbeat(hook: Hook) -> bool:
@@ -29,9 +30,7 @@ def write_heartbeat(folder: Path) -> None:
     body = {"owner_pid": os.getppid(), "last_alive_at": time.time(), "kill_after_seconds": ALWAYS}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        draft = folder / f"{FILE_NAME}.tmp"
-        draft.write_text(json.dumps(body), encoding="utf-8")
-        draft.replace(folder / FILE_NAME)
+        atomic_write(folder / FILE_NAME, json.dumps(body), 0o644)
     except OSError as error:  # its hooks run all the same, and will say what is wrong with the folder
         log.warning("No heartbeat in %s: %s action=heartbeat_failed", folder, error)
 

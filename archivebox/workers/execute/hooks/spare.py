@@ -15,7 +15,7 @@ from uuid import UUID
 from archivebox.base_models.rows import new_id
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.hook import Hook
-from archivebox.contract.records import EndReason, Record, parse_line
+from archivebox.contract.records import EndReason, Record, program_records
 from archivebox.hooks import environment_of_process, process_hook_records
 from archivebox.lib.processes import Child, ExitStatus, Launch, Tree
 from archivebox.machine.process import Process
@@ -150,8 +150,7 @@ class SpareProcess:
             log.warning("The output of %s cannot be read: %s action=spare_unread", self._mark, error)
             return
         new, self._programs = output[self._programs :], len(output)
-        records = [record for record in map(parse_line, new.splitlines()) if record and record.type == "Process"]
-        if records:
+        if records := program_records(new):
             self._engine.journal.ingest(self._store, records, on_refused=self._refused)
 
     def _store(self, records: Sequence[Record]) -> None:

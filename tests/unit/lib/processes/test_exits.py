@@ -6,7 +6,8 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -225,9 +226,9 @@ def kernel_tells_exits() -> bool:
     return (int(release[0]), int(release[1])) >= (6, 15)
 
 
-@needs_linux
-@pytest.mark.parametrize("writes", ["journal", "silent"])
-def test_adopted_hook_under_another_parent(tmp_path: Path, writes: str) -> None:
+@contextmanager
+def adopted_from_another_parent(tmp_path: Path, writes: str) -> Iterator[tuple[Child, "subprocess.Popen[str]"]]:
+    """A hook that ends when ``go`` is written, and its parent, which ends with the block."""
     os.mkfifo(tmp_path / "go")
     argv = [sys.executable, "-c", ORCHESTRATOR, str(tmp_path), WORKER, writes]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as orchestrator:
@@ -237,12 +238,19 @@ def test_adopted_hook_under_another_parent(tmp_path: Path, writes: str) -> None:
             identity = ProcessIdentity.current()._replace(pid=pid, start_ticks=ticks)
             child: Child | None = adopt("w", identity, ExitJournal(tmp_path).path(identity))
             assert child is not None
-            assert child.peek() is None
-            (tmp_path / "go").write_text("now\n")
-            status = wait(child, LIMIT)
-            child.reap()
+            yield child, orchestrator
         finally:
             orchestrator.kill()
+
+
+@needs_linux
+@pytest.mark.parametrize("writes", ["journal", "silent"])
+def test_adopted_hook_under_another_parent(tmp_path: Path, writes: str) -> None:
+    with adopted_from_another_parent(tmp_path, writes) as (child, _):
+        assert child.peek() is None
+        (tmp_path / "go").write_text("now\n")
+        status = wait(child, LIMIT)
+        child.reap()
     if writes == "journal":
         assert status.exit_code == 7
         assert status.max_rss > 0
@@ -256,26 +264,16 @@ def test_the_record_of_an_adopted_hook_is_waited_for_while_its_parent_stands_sti
 ) -> None:
     """Its end is seen at once; its status comes with whoever reaps it, however little that gets of the processors."""
     monkeypatch.setattr(adoption, "RECORD_SECONDS", 0.0)
-    os.mkfifo(tmp_path / "go")
-    argv = [sys.executable, "-c", ORCHESTRATOR, str(tmp_path), WORKER, "journal"]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as orchestrator:
-        try:
-            assert orchestrator.stdout is not None
-            pid, ticks = map(int, orchestrator.stdout.readline().split())
-            identity = ProcessIdentity.current()._replace(pid=pid, start_ticks=ticks)
-            child: Child | None = adopt("w", identity, ExitJournal(tmp_path).path(identity))
-            assert child is not None
-            assert not child.ended
-            orchestrator.send_signal(signal.SIGSTOP)
-            (tmp_path / "go").write_text("now\n")
-            wait_until_gone(identity, LIMIT)
-            assert [child.peek(), child.peek()] == [None, None]
-            assert child.ended
-            orchestrator.send_signal(signal.SIGCONT)
-            status = wait(child, LIMIT)
-            child.reap()
-        finally:
-            orchestrator.kill()
+    with adopted_from_another_parent(tmp_path, "journal") as (child, orchestrator):
+        assert not child.ended
+        orchestrator.send_signal(signal.SIGSTOP)
+        (tmp_path / "go").write_text("now\n")
+        wait_until_gone(child.identity, LIMIT)
+        assert [child.peek(), child.peek()] == [None, None]
+        assert child.ended
+        orchestrator.send_signal(signal.SIGCONT)
+        status = wait(child, LIMIT)
+        child.reap()
     assert status.exit_code == 7
     assert status.max_rss > 0
 
