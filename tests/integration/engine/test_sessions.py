@@ -260,11 +260,12 @@ def test_a_recorder_that_is_killed_while_it_winds_down_has_not_recorded(forked: 
 def test_a_page_whose_proxy_dies_while_it_loads_is_opened_anew(forked: Collection) -> None:
     browser(forked, LEDGER + "note shoots\n")
     hook = forked.root / "plugins" / "navigate" / "on_Snapshot__30_navigate.sh"
+    asks = "curl --silent --noproxy '*' --output /dev/null http://${http_proxy#*@}/\nnote asks\n"
     waits = 'until [ -e "$DATA_DIR/killed" ]; do sleep 0.05; done\n'
-    hook.write_text(NAVIGATE + waits)
+    hook.write_text(NAVIGATE + asks + waits)
     forked.add()
     forked.watch()
-    forked.wait_ledger("navigates")
+    forked.wait_ledger("asks")  # a proxy that has not begun to serve the crawl takes nothing with it
     proxies = {"worker_type": "egress", "status": "running", "pid__isnull": False}
     (row,) = forked.wait("the proxy", lambda: forked.processes(**proxies))
     identity_of(row).signal(signal.SIGKILL)
@@ -273,8 +274,8 @@ def test_a_page_whose_proxy_dies_while_it_loads_is_opened_anew(forked: Collectio
     forked.wait_sealed()
     forked.leave()
     lines = forked.ledger  # a worker that notices the death late has taken a picture before
-    opened_twice = ["tab-opens", "navigates", "tab-closes", "tab-opens", "navigates"]
-    assert [line for line in lines if line != "shoots"][:5] == opened_twice
+    opened_twice = ["tab-opens", "navigates", "asks", "tab-closes", "tab-opens", "navigates", "asks"]
+    assert [line for line in lines if line != "shoots"][:7] == opened_twice
     assert "shoots" in lines[lines.index("tab-closes") :]
 
 
