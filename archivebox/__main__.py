@@ -27,11 +27,14 @@ def main() -> int:
 
     if (code := hand_over(sys.argv[1:])) is not None:
         return code
-    from archivebox.workers import early_spare  # what `version` need not pay
+    from archivebox.lib.garbage import paused_gc  # likewise
 
-    early_spare.start(sys.argv[1:])
+    with paused_gc():
+        from archivebox.workers import early_spare
     try:
-        from archivebox.cli.main import main as run_command  # Django and click: what `version` need not pay
+        with paused_gc():
+            early_spare.start(sys.argv[1:])
+            from archivebox.cli.main import main as run_command  # Django and click: what `version` need not pay
 
         return run_command()
     finally:

@@ -1,12 +1,12 @@
-"""Chromium, with its pipe and the temporary folder that goes with it."""
+"""Chromium, with its pipe and the temporary folders that go with it."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 
-from browser_profile import make_profile
-from folders import make_folder, remove_folder
+from browser_profile import is_fresh, make_profile
+from folders import make_folder, make_folder_in_memory, remove_folder
 from launch import PIPE, browser_pipe, find_chromium, flags
 
 from archivebox.plugins.base import Program, Settings, log, start_program
@@ -17,22 +17,23 @@ CLOSE_TIME = 1.0  # seconds for Chromium to leave by itself before its tree is e
 
 
 class Browser:
-    """Chromium, our end of its pipe, and its temporary folder (profile included), locked for as long as we live."""
+    """Chromium, our end of its pipe, and its temporary folders (profile included), locked for as long as we live."""
 
     def __init__(self, settings: Settings) -> None:
         binary = find_chromium(settings)
         self.folder, self._lock = make_folder()
+        self.folder_in_memory, self._memory_lock = (make_folder_in_memory() if is_fresh(settings) else None) or ("", -1)
         try:
-            profile = make_profile(settings, self.folder)
-            self.keeps_profile = not profile.startswith(self.folder)
-            self.command = [binary, *flags(settings, profile)]
+            self.profile = make_profile(settings, self.folder, self.folder_in_memory)
+            self.keeps_profile = bool(settings.path("CHROME_USER_DATA_DIR"))
+            self.command = [binary, *flags(settings, self.profile)]
             # Its temporary files go into our folder, so that they are gone with it even when it was killed.
             environment = {**os.environ, "TMPDIR": self.folder}
             with browser_pipe() as self.pipe:
                 self.program: Program = start_program(self.command, env=environment, pass_fds=PIPE)
             self.pid = self.program.pid
         except BaseException:
-            remove_folder(self.folder)
+            self.remove_folders()
             raise
 
     def version(self) -> dict[str, str]:
@@ -46,10 +47,16 @@ class Browser:
             ) from error
 
     def end(self) -> None:
-        """End its tree and remove its folder."""
+        """End its tree and remove its folders."""
         self.stop()
         self.program.end(0.3)
-        remove_folder(self.folder)
+        self.remove_folders()
+
+    def remove_folders(self) -> None:
+        """Remove what it wrote, once it has ended."""
+        for folder in (self.folder, self.folder_in_memory):
+            if folder:
+                remove_folder(folder)
 
     def stop(self) -> None:
         """Kill all its processes, which :meth:`end` waits for; if its profile is somebody's and stays, let it close."""

@@ -21,10 +21,25 @@ LEFT_OUT = shutil.ignore_patterns(
     "Crashpad",
     "BrowserMetrics*",
 )
+# What a page can fill, below the profile: kept on disk where the rest is in memory.
+FILLED_BY_PAGES = (
+    "Cache",
+    "Code Cache",
+    "File System",
+    "IndexedDB",
+    "Local Storage",
+    "Service Worker",
+    "Session Storage",
+    "Shared Dictionary",
+    "WebStorage",
+    "blob_storage",
+)
 
 
-def make_profile(settings: Settings, folder: str) -> str:
+def make_profile(settings: Settings, folder: str, in_memory: str = "") -> str:
     """Return the profile to use; what is made for this crawl alone lies in `folder`, with which it goes.
+
+    `in_memory`: a folder for a fresh one, of which then only what pages can fill lies in `folder`.
 
     Crawls that share a persona run on a copy each: Chromium locks its profile, and what one page leaves in it (cookies
     of trackers, a log-out) would meet all later ones.
@@ -32,10 +47,12 @@ def make_profile(settings: Settings, folder: str) -> str:
     own = settings.path("CHROME_USER_DATA_DIR")
     if own:
         return own
-    profile = os.path.join(folder, "profile")
+    profile = os.path.join(in_memory or folder, "profile")
     persona = _profile_of_persona()
     if persona:
         shutil.copytree(persona, profile, symlinks=True, ignore=LEFT_OUT)
+    elif in_memory:
+        _keep_on_disk(folder, profile)
     _keep_downloads_in(os.path.join(folder, "downloads"), profile)
     return profile
 
@@ -55,6 +72,15 @@ def _profile_of_persona() -> str:
         misconfigured(f"There is no persona {name}. Make it with: archivebox persona create '{name}'")
     profile = os.path.join(folder, "profile")
     return profile if os.path.isdir(profile) else ""
+
+
+def _keep_on_disk(folder: str, profile: str) -> None:
+    """Have Chromium write there what pages can fill."""
+    default = os.path.join(profile, "Default")
+    os.makedirs(default)
+    for name in FILLED_BY_PAGES:
+        os.mkdir(os.path.join(folder, name))
+        os.symlink(os.path.join(folder, name), os.path.join(default, name))
 
 
 def _keep_downloads_in(downloads: str, profile: str) -> None:

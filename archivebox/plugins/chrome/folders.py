@@ -1,4 +1,7 @@
-"""Owns the temporary folders of browsers: each is locked by who made it, and those of killed ones go with the next."""
+"""Owns the temporary folders of browsers: each is locked by who made it, and those of killed ones go with the next.
+
+A browser has one on disk, and one in memory for the small files of a profile that nobody keeps (decision 0149).
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import time
 
 REMOVE_TIME, REMOVE_AGAIN = 2.0, 0.02  # seconds in which a folder must be gone; between two attempts
 FOLDER_PREFIX = "archivebox-chrome-"
+MEMORY_FOLDER, MEMORY_ROOM = "/dev/shm", 1 << 30  # noqa: S108  (mkdtemp follows); bytes that must be free there
 SOCKET = f"/{FOLDER_PREFIX}12345678/org.chromium.Chromium.123456/SingletonSocket"
 
 
@@ -30,7 +34,24 @@ def remove_folder(folder: str) -> None:
 
 def make_folder() -> tuple[str, int]:
     """Make our temporary folder and lock it; the lock falls with this process, however it ends."""
-    parent = short_temporary_folder()
+    return _make_folder_in(short_temporary_folder())
+
+
+def make_folder_in_memory() -> tuple[str, int] | None:
+    """Make one in shared memory (shm_overview(7)) and lock it.
+
+    None where there is no room, or TMPDIR says where temporary files have to be.
+    """
+    if os.environ.get("TMPDIR"):
+        return None
+    try:
+        status = os.statvfs(MEMORY_FOLDER)
+        return _make_folder_in(MEMORY_FOLDER) if status.f_bavail * status.f_frsize >= MEMORY_ROOM else None
+    except OSError:  # not Linux, or not ours to write in
+        return None
+
+
+def _make_folder_in(parent: str) -> tuple[str, int]:
     remove_what_killed_ones_left(parent)
     while True:
         folder = tempfile.mkdtemp(prefix=FOLDER_PREFIX, dir=parent)

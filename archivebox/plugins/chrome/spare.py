@@ -50,8 +50,15 @@ def offer(browser: Browser, holder: socket.socket, stop: StopRequest) -> int:
         asked = holder.recv(ANSWER_MAX)
         if asked != TAKE:
             return NOT_WANTED if asked == REFUSE else 0
-        facts = json.dumps({"pid": browser.pid, "folder": browser.folder, "command": browser.command, "tab": first_tab})
-        socket.send_fds(holder, [facts.encode()], [browser.pipe.fileno(), process])
+        facts = {
+            "pid": browser.pid,
+            "command": browser.command,
+            "profile": browser.profile,
+            "folder": browser.folder,
+            "folder_in_memory": browser.folder_in_memory,
+            "tab": first_tab,
+        }
+        socket.send_fds(holder, [json.dumps(facts).encode()], [browser.pipe.fileno(), process])
         browser.pipe.close()  # from now on it ends with the hook, however that ends
     return 0
 

@@ -13,7 +13,6 @@ import socket
 
 from browser import Browser
 from browser_profile import is_fresh
-from folders import remove_folder
 from launch import find_chromium, flags
 
 from archivebox.plugins.base import Settings, log
@@ -47,10 +46,10 @@ class TakenBrowser(Browser):
         facts, descriptors = ask(parent)
         pipe, self._process = descriptors
         self.pipe = socket.socket(fileno=pipe)
-        self.pid, self.folder, self.command = facts["pid"], facts["folder"], facts["command"]
+        self.pid, self.command, self.profile = facts["pid"], facts["command"], facts["profile"]
+        self.folder, self.folder_in_memory = facts["folder"], facts["folder_in_memory"]
         self.first_tab: str = facts["tab"]
-        profile = os.path.join(self.folder, "profile")
-        if not is_fresh(settings) or self.command != [find_chromium(settings), *flags(settings, profile)]:
+        if not is_fresh(settings) or self.command != [find_chromium(settings), *flags(settings, self.profile)]:
             raise UnlikeError("it was started with other flags, or on another profile")
         try:
             self._version = CDPConnection(self.pipe).call("Browser.getVersion", timeout=TAKE_TIME)
@@ -73,7 +72,7 @@ class TakenBrowser(Browser):
         if not self._is_stopped_by_parent():
             log("the browser is killed: the process that started it does not end it")
             self.kill()
-            remove_folder(self.folder)
+            self.remove_folders()
         self.pipe.close()
         self.parent.close()
 

@@ -17,6 +17,38 @@ from tests.site.serve import Site
 pytestmark = pytest.mark.browser
 SCREENSHOT, PDF, DOM, TITLE, HEADERS, FAVICON, OUTLINKS = PAGE_HOOKS
 SOON = 90.0  # seconds that mean "not for ever" on a loaded machine
+MEMORY_FOLDER, FOLDER_PREFIX = "/dev/shm", "archivebox-chrome-"
+STORED = 1 << 20
+STORE_EVERYWHERE = f"""(async () => {{
+    const bytes = crypto.getRandomValues(new Uint8Array(65536));
+    const much = new Blob(Array({STORED} / bytes.length).fill(bytes));
+    await (await caches.open("test")).put("/stored", new Response(much));
+    const file = await (await navigator.storage.getDirectory()).getFileHandle("stored", {{create: true}});
+    const writable = await file.createWritable();
+    await writable.write(much);
+    await writable.close();
+    const database = await new Promise((resolve) => {{
+        const request = indexedDB.open("test");
+        request.onupgradeneeded = () => request.result.createObjectStore("stored");
+        request.onsuccess = () => resolve(request.result);
+    }});
+    const transaction = database.transaction("stored", "readwrite", {{durability: "strict"}});
+    transaction.objectStore("stored").put(much, "stored");
+    await new Promise((resolve) => transaction.oncomplete = resolve);
+    localStorage.setItem("stored", "x".repeat({STORED}));
+    return "stored";
+}})()"""
+
+
+def _has_room_in_memory() -> bool:
+    try:
+        status = os.statvfs(MEMORY_FOLDER)
+    except FileNotFoundError:
+        return False
+    return status.f_bavail * status.f_frsize >= 1 << 30
+
+
+IN_MEMORY = pytest.mark.skipif(not _has_room_in_memory(), reason="no room in shared memory")
 
 
 @pytest.fixture
@@ -28,6 +60,16 @@ def opened(crawl: Crawl, site: Site, path: str = "/colour") -> Snapshot:
     snapshot = crawl.snapshot("snapshot", site.url.rstrip("/") + path)
     assert snapshot.navigate().status == "succeeded"
     return snapshot
+
+
+def profile_of(crawl: Crawl) -> Path:
+    words = Path(f"/proc/{crawl.session()['pid']}/cmdline").read_text().split("\0")
+    (profile,) = (word.partition("=")[2] for word in words if word.startswith("--user-data-dir="))
+    return Path(profile)
+
+
+def size_of(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
 
 
 def kill_renderers(crawl: Crawl) -> None:
@@ -54,6 +96,37 @@ def test_after_term_nothing_is_left(own_crawl: Crawl, site: Site) -> None:
         told = [record for record in outcome.records if record["type"] == "Process"]
         assert told[0]["id"] == told[-1]["id"]
         assert "exit_code" in told[-1]
+
+
+@IN_MEMORY
+def test_a_profile_is_in_memory_without_what_pages_store(tmp_path: Path, site: Site) -> None:
+    with Crawl(tmp_path, TIMEOUT="30", TMPDIR="") as crawl:
+        tab = Tab.attach(str(opened(crawl, site).folder / "chrome"), read_only=True)
+        folder, profile = Path(crawl.session()["folder"]), profile_of(crawl)
+        assert str(profile).startswith(f"{MEMORY_FOLDER}/{FOLDER_PREFIX}")
+        in_memory, on_disk = size_of(profile), size_of(folder)
+        assert tab.evaluate(STORE_EVERYWHERE, wait=True) == "stored"
+        assert size_of(folder) - on_disk > 3 * STORED
+        assert size_of(profile) - in_memory < STORED
+        tab.close()
+        assert crawl.browser is not None
+        assert crawl.browser.stop().code == 0
+        assert not profile.parent.exists()
+        assert not folder.exists()
+
+
+@IN_MEMORY
+def test_the_next_browser_removes_what_one_left_in_memory(tmp_path: Path) -> None:
+    with Crawl(tmp_path, TIMEOUT="30", TMPDIR="") as crawl:
+        assert crawl.browser is not None
+        left = profile_of(crawl).parent
+        pid = crawl.session()["pid"]
+        crawl.browser.process.kill()
+        assert wait_for_end(pid, SOON)
+        assert left.exists(), "who was there before cannot know"
+        with Crawl(tmp_path / "other", TMPDIR="") as other:
+            assert not left.exists()
+            assert profile_of(other).exists()
 
 
 def test_everybody_learns_of_the_death_of_the_browser(own_crawl: Crawl, site: Site) -> None:
