@@ -30,7 +30,7 @@ def main() -> int:
     from archivebox.lib.garbage import paused_gc  # likewise
 
     with paused_gc():
-        from archivebox.workers import early_spare
+        from archivebox.workers import early_spare  # processes: what `version` need not pay
     try:
         with paused_gc():
             early_spare.start(sys.argv[1:])

@@ -8,9 +8,10 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TextIO, cast
+
+from msgspec import Struct, field
 
 from archivebox.cli.hangup import TerminalStream
 from archivebox.lib import jsonl
@@ -37,8 +38,7 @@ DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _C1 = re.compile("[\x7f-\x9f]")
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """One column of a table: its heading, and the record's field or a function of the record."""
 
     title: str
@@ -51,8 +51,7 @@ class Column:
         return plain(value)
 
 
-@dataclass(slots=True)
-class Node:
+class Node(Struct):
     """One line of a tree. ``text`` is for people, ``record`` for programs; ``mark`` is a style of rich."""
 
     text: str

@@ -8,11 +8,12 @@ import signal
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct, field
 
 from archivebox.cli.errors import BadInputError, StoppedError
 from archivebox.cli.hangup import hang_up
@@ -55,8 +56,7 @@ class Needs(Enum):
     NEW = "a collection, made if there is none"
 
 
-@dataclass(frozen=True, slots=True)
-class Globals:
+class Globals(Struct, frozen=True):
     """The options that every command has."""
 
     data_dir: str | None = None
@@ -69,8 +69,7 @@ class Body(Protocol):
     def __call__(self, session: "Session", **params: object) -> int: ...
 
 
-@dataclass(slots=True)
-class Session:
+class Session(Struct):
     """One command while it runs."""
 
     out: Output

@@ -1,9 +1,10 @@
 """Owns personas: who a crawl is to the sites that it visits, each a folder in ``personas/``."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from archivebox.config.conffile import read_conf, write_conf
 from archivebox.config.resolve import Layer
@@ -17,8 +18,7 @@ NETSCAPE_FIELDS = 7
 """Of a line of cookies.txt: domain, subdomains, path, secure, expiry, name, value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Persona:
+class Persona(Struct, frozen=True):
     """One folder: settings, cookies, and the browser's profile. All of it is its owner's alone."""
 
     folder: Path

@@ -6,9 +6,11 @@ import logging
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from archivebox.contract import entrypoints
 from archivebox.contract.binaries import FILE_NAMES, BinaryRequest, parse_binaries, read_required
@@ -48,8 +50,7 @@ RECORDS_NO_MORE = (
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Plugin:
+class Plugin(Struct, frozen=True):
     """One plugin folder; ``warnings`` are sentences about what in it could not be understood.
 
     ``title`` and ``description`` are for people: a few words, and a sentence.
@@ -158,8 +159,7 @@ def _plugin_folders(parent: Path) -> Iterator[tuple[str, Path]]:
             yield name, parent / name
 
 
-@dataclass(slots=True)
-class _Folder:
+class _Folder(Struct):
     """A plugin folder while it is read: what lies in it, and what in it could not be understood."""
 
     plugin: str

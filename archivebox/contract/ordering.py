@@ -1,7 +1,8 @@
 """Owns who waits for whom: ``after``, readiness and exclusive resources among the hooks of one object."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from archivebox.contract.hook import Hook
 
@@ -9,8 +10,7 @@ OUTPUT_STEP = 5
 """The step whose hooks keep the settled page; those of later steps that need the page run with them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Waits:
+class Waits(Struct, frozen=True):
     """What each hook waits for.
 
     ``after``: hooks whose end (or readiness, where they declare it) must have come, by ``x-hooks`` or, for foreground

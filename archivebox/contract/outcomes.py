@@ -2,9 +2,11 @@
 
 import re
 import signal
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from archivebox.contract.failures import NOT_THE_PAGE, is_retried_by_itself
 from archivebox.contract.reasons import Reason
@@ -71,8 +73,7 @@ DECLARABLE_REASONS = NOT_THE_PAGE | frozenset(
 """Why it failed, as a hook may say it: ``"reason"`` in its ``ArchiveResult`` record."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """``retry``: run again, by back-off or at once; ``counts``: this run is one of the attempts that are limited."""
 
     status: Status

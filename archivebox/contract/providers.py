@@ -1,7 +1,8 @@
 """Owns what a provider of programs says of itself: what it can install, and what it needs an administrator for."""
 
-from dataclasses import dataclass
 from typing import Literal, cast, get_args
+
+from msgspec import Struct
 
 from archivebox.lib.jsonl import JSON
 
@@ -9,8 +10,7 @@ Installs = Literal["nothing", "named", "anything"]
 """``nothing``: it finds what is there. ``named``: only programs whose ``overrides`` speak of it. ``anything``: all."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderHook:
+class ProviderHook(Struct, frozen=True):
     """``administrator``: its script that prints which command has to be run as root, if any; empty: it needs none."""
 
     installs: Installs = "anything"

@@ -1,12 +1,11 @@
 """Owns what a search backend says of itself: which engine it is, and the script that answers."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from archivebox.lib.jsonl import JSON
 
 
-@dataclass(frozen=True, slots=True)
-class DeclaredBackend:
+class DeclaredBackend(Struct, frozen=True):
     """``engine``: what ``SEARCH_BACKEND_ENGINE`` calls it. ``script``: a Python file in the plugin's folder."""
 
     engine: str

@@ -1,8 +1,9 @@
 """Owns one question: does this URL belong into this crawl? Pure: reads no row and no network."""
 
 from collections.abc import Callable, Container, Iterable
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from archivebox.contract.reasons import Reason, action
 from archivebox.lib.networks import OpenedNetworks, is_private
@@ -24,8 +25,7 @@ class CrawlScope(StrEnum):
     ALL = "all"
 
 
-@dataclass(frozen=True, slots=True)
-class Admission:
+class Admission(Struct, frozen=True):
     """The answer; ``code`` is None when admitted, ``url`` None when the text is not a URL at all."""
 
     admitted: bool
@@ -39,8 +39,7 @@ class Admission:
         return "" if self.code is None else action(self.code.value)
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(Struct, frozen=True):
     """What a crawl takes in. None means no limit; ``seeds`` are the URLs it was given."""
 
     seeds: tuple[Url, ...] = ()

@@ -5,11 +5,11 @@ Pure: reads no row and no clock of its own.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
+from msgspec import Struct
 
 WORDS = {
     "hourly": "0 * * * *",
@@ -36,8 +36,7 @@ _UNITS = {
 """By first letter, the longest first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(Struct, frozen=True):
     """After so long each time, whatever clocks are set to."""
 
     length: timedelta
@@ -53,8 +52,7 @@ class Interval:
         return f"Every {unit}" if count == 1 else f"Every {count} {unit}s"
 
 
-@dataclass(frozen=True, slots=True)
-class Clock:
+class Clock(Struct, frozen=True):
     """At the times of a cron expression, by the clocks of a zone.
 
     A time of day that clocks skip comes right behind the gap, one that they show twice comes once; what comes every

@@ -4,11 +4,11 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 import platformdirs
+from msgspec import Struct, field
 
 from archivebox.config.resolve import Resolved
 from archivebox.config.settings import DATA_FOLDER
@@ -47,8 +47,7 @@ def snapshot_folders(snapshot_dir: Path) -> dict[str, str]:
     return {"SNAP_DIR": str(snapshot_dir), "SHARED_BODIES_DIR": str(store_of(snapshot_dir) or "")}
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """What the hooks of one object (Crawl, Snapshot, Binary) have in common."""
 
     object_dir: Path
@@ -103,8 +102,7 @@ def environment_of_process(env: Mapping[str, str], process_id: str) -> dict[str,
     return {**env, **own}
 
 
-@dataclass(frozen=True, slots=True)
-class PluginCall:
+class PluginCall(Struct, frozen=True):
     """What all hooks of one plugin have in common for one object."""
 
     env: dict[str, str]

@@ -6,6 +6,8 @@ from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID
 
+from msgspec import Struct
+
 from archivebox.contract.outcomes import Status
 
 
@@ -13,8 +15,7 @@ class NotReadableError(OSError):
     """Nothing that can be imported; the message is a sentence for people."""
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedFile:
+class ImportedFile(Struct, frozen=True):
     """A regular file of the source, or one that its reader wrote, and its path below the plugin's folder."""
 
     name: str
@@ -23,8 +24,7 @@ class ImportedFile:
     """What the source says of its content; empty: nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedOutput:
+class ImportedOutput(Struct, frozen=True):
     """What one plugin of ours would have kept: it becomes one ArchiveResult without a hook."""
 
     plugin: str
@@ -38,8 +38,7 @@ class ImportedOutput:
 Columns = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ExportedRows:
+class ExportedRows(Struct, frozen=True):
     """The rows of one page in another ArchiveBox, as columns of ours; owners and authors by their user names."""
 
     id: UUID
@@ -77,8 +76,7 @@ class ImportedPage:
     """Its rows as they were in another ArchiveBox; then these count, and of ``outputs`` the files alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class NotImported:
+class NotImported(Struct, frozen=True):
     """An item of the source that becomes nothing here, and why, for people."""
 
     item: str
@@ -87,8 +85,7 @@ class NotImported:
     """Of a page that the report of the source counts, as :class:`ImportedPage` has it; empty for anything else."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceReport:
+class SourceReport(Struct, frozen=True):
     """What a reader found, before anything is written."""
 
     kind: str
@@ -97,11 +94,11 @@ class SourceReport:
     files: int
     size: int
     """Bytes."""
-    not_imported: tuple[NotImported, ...] = field(default=())
+    not_imported: tuple[NotImported, ...] = ()
     identity: str = ""
     """What names the source wherever it lies, so that nothing is imported twice; empty: what is in the file, or
     the path of a folder."""
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
     """Sentences for people: what else would be taken over, or is not."""
 
 

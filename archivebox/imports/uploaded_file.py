@@ -5,9 +5,10 @@ import os
 import re
 import shutil
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
+
+from msgspec import Struct
 
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.imports.page import NotReadableError
@@ -22,8 +23,7 @@ _KEY = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class ImportUpload:
+class ImportUpload(Struct, frozen=True):
     """A file of so many bytes, or what has arrived of it. ``key``: of the job that waits for it."""
 
     key: UUID

@@ -3,11 +3,12 @@
 import csv
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from uuid import UUID
+
+from msgspec import Struct
 
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.intake.parse_input import ParsedInput
@@ -16,8 +17,7 @@ from archivebox.lib.csv_lines import csv_line
 from archivebox.lib.links.link import Link
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(Struct, frozen=True):
     """The files of one import, in imports/ of the data folder."""
 
     key: UUID

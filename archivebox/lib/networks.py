@@ -4,9 +4,10 @@ IANA's registries of special-purpose addresses (RFC 6890 and its successors) and
 """
 
 from collections.abc import Container, Iterable
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Self
+
+from msgspec import Struct
 
 IPAddress = IPv4Address | IPv6Address
 
@@ -87,8 +88,7 @@ def is_private(host: str) -> bool:
     return bool(name) and ("." not in name or name.endswith(tuple(f".{zone}" for zone in _PRIVATE_ZONES)))
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedNetworks:
+class OpenedNetworks(Struct, frozen=True):
     """Private hosts that may be reached: PRIVATE_NETWORK_ALLOWLIST."""
 
     places: frozenset[tuple[str, int | None]] = frozenset()
@@ -120,8 +120,7 @@ class OpenedNetworks:
 NOTHING_OPENED = OpenedNetworks()
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkRules:
+class NetworkRules(Struct, frozen=True):
     """Where the programs of a crawl may connect to by settings: the public internet, and what was opened besides."""
 
     opened: OpenedNetworks = NOTHING_OPENED

@@ -4,9 +4,10 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
+
+from msgspec import Struct
 
 from archivebox.config.resolve import Resolved
 from archivebox.contract.discovery import Plugin
@@ -25,8 +26,7 @@ class SearchUnavailableError(Exception):
     """The backend cannot answer; the message is a sentence for people."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchHit:
+class SearchHit(Struct, frozen=True):
     """One text with all the words: the key of its Snapshot, and which file of which plugin it is."""
 
     snapshot: UUID
@@ -34,8 +34,7 @@ class SearchHit:
     file: str
 
 
-@dataclass(frozen=True, slots=True)
-class SearchBackend:
+class SearchBackend(Struct, frozen=True):
     """One engine, by the plugin that speaks for it."""
 
     engine: str

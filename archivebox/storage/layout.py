@@ -1,14 +1,14 @@
 """The only builder of paths in the data folder."""
 
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+
+from msgspec import Struct
 
 USERS = "users"
 
 
-@dataclass(frozen=True, slots=True)
-class DataFolder:
+class DataFolder(Struct, frozen=True):
     """One collection on disk; every path in it is made here and nowhere else."""
 
     root: Path

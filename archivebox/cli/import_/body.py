@@ -1,7 +1,8 @@
 """Owns `archivebox import`: what a source holds is shown, and a job imports it."""
 
-from dataclasses import asdict
 from pathlib import Path
+
+from msgspec import to_builtins
 
 from archivebox.base_models.users import system_user
 from archivebox.cli.errors import BadInputError
@@ -65,7 +66,9 @@ def _show(session: Session, source: Path, report: SourceReport) -> None:
     """What is there, and what of it is not imported."""
     files = f"{counted(report.pages, 'page')}, {counted(report.files, 'file')}, {size(report.size)}"
     session.out.event(
-        {"type": "Source", "path": str(source), **asdict(report)}, f"{report.kind} in {source}: {files}.", *report.notes
+        {"type": "Source", "path": str(source), **to_builtins(report)},
+        f"{report.kind} in {source}: {files}.",
+        *report.notes,
     )
     if session.out.is_for_people:
         _list(session, report.not_imported[:ITEMS_SHOWN], len(report.not_imported))

@@ -2,10 +2,12 @@
 
 import hashlib
 import json
-from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
+
+from msgspec import Struct
+from msgspec.structs import fields
 
 MANIFEST = "hashes/hashes.json"
 """What the plugin that hashes leaves in the folder of a snapshot; the signature lies beside it."""
@@ -21,8 +23,7 @@ class KeyUnusableError(Exception):
     """A key that cannot be read, or made; the message says which, and why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """What the signature says: this list of hashes was made of this page, and was here at this time."""
 
     algorithm: str

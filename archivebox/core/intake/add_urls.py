@@ -6,7 +6,7 @@ URL is admitted is pure and stays in `crawls.admission`.
 
 import itertools
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -15,6 +15,7 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.db import connection, models
 from django.utils import timezone
+from msgspec import Struct, field
 
 from archivebox.base_models.table import table_of
 from archivebox.base_models.transactions import write_transaction
@@ -49,8 +50,7 @@ RESOLVE_TIME = 5.0
 """Seconds that names of hosts may take to be looked up, all together."""
 
 
-@dataclass(slots=True)
-class Found:
+class Found(Struct):
     """What became of the URLs that a hook found."""
 
     taken: int = 0

@@ -1,10 +1,13 @@
 """Reads and checks what a request gives, before anything is written: which URLs are valid, and which are known."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Self
 from uuid import UUID
+
+import msgspec
+from msgspec import Struct, field
 
 from archivebox.base_models.rows import time_of
 from archivebox.base_models.visibility import ViewerScope, seen_by
@@ -36,8 +39,7 @@ Report = Callable[[Refusal, str], object]
 """Is told of each line of a list that is refused, and of the list's name."""
 
 
-@dataclass(frozen=True, slots=True)
-class ArchivedURL:
+class ArchivedURL(Struct, frozen=True):
     """A URL that is archived already: its latest version, and how many there are."""
 
     seed: Seed
@@ -49,8 +51,7 @@ class ArchivedURL:
         return time_of(self.latest)
 
 
-@dataclass(slots=True)
-class ParsedInput:
+class ParsedInput(Struct):
     """What was given, sorted; each URL once."""
 
     seeds: dict[str, Seed] = field(default_factory=dict)
@@ -184,7 +185,7 @@ class _RequestReader:
         """Refused lines keep the numbers that they have in the list."""
         urls = [link for link in links if not link.problem]
         seeds, refused = self._check(map(Seed.of_link, urls))
-        refusals = [replace(one, line=urls[one.line - 1].line) for one in refused]
+        refusals = [msgspec.structs.replace(one, line=urls[one.line - 1].line) for one in refused]
         refusals += [_unreadable(link) for link in links if link.problem]
         for one in sorted(refusals, key=lambda one: one.line):
             if self._report is None:

@@ -9,6 +9,7 @@ from typing import BinaryIO, NamedTuple, Self, cast
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.utils import timezone
+from msgspec import Struct
 
 from archivebox.base_models.visibility import EVERYTHING, ViewerScope
 from archivebox.config.core import CORE_SETTINGS
@@ -72,8 +73,7 @@ class Seed:
         return cls(link.url, link.title, link.tags, bookmarked_at=moment_of(link.date))
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """A URL or line that was refused, and why."""
 
     line: int
@@ -181,8 +181,7 @@ class CrawlRequest:
 _DEFAULT = CrawlRequest()
 
 
-@dataclass(frozen=True, slots=True)
-class Requester:
+class Requester(Struct, frozen=True):
     """Who asks, and how much they may ask for."""
 
     user: User | None = None

@@ -10,9 +10,11 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from uuid import UUID
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.page_storage.stored_object import current_object
@@ -26,8 +28,7 @@ IN_USE = 600.0
 """Seconds after its last use in which no copy is deleted: somebody may still read in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class CopyNote:
+class CopyNote(Struct, frozen=True):
     """The objects whose files a folder may have; two around a seal, of which the later may not be on record yet."""
 
     keys: tuple[str, ...]

@@ -3,10 +3,11 @@
 import hashlib
 import io
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, cast
 from uuid import UUID
+
+from msgspec import Struct, field
 
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.transactions import lock_names, write_transaction
@@ -31,8 +32,7 @@ class BodyGoneError(Exception):
     """A shared body that a page was to use was deleted meanwhile: store the page again."""
 
 
-@dataclass(frozen=True, slots=True)
-class BodyFile:
+class BodyFile(Struct, frozen=True):
     """A shared body in the folder of a page."""
 
     name: str
@@ -41,8 +41,7 @@ class BodyFile:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class PageContents:
+class PageContents(Struct, frozen=True):
     """What is to be stored of a page."""
 
     folder: Path
@@ -52,8 +51,7 @@ class PageContents:
     bodies: list[BodyFile]
 
 
-@dataclass(frozen=True, slots=True)
-class PageUpload:
+class PageUpload(Struct, frozen=True):
     """The rows of the objects that a page will have, which are on record."""
 
     contents: PageContents

@@ -7,10 +7,11 @@ from base64 import b64encode
 from collections.abc import Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple, Self
 from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct
 
 from archivebox.lib.egress.proxy_requests import HEAD_MAX, Endpoint
 from archivebox.lib.egress.refusals import NotConnected, NotConnectedReason
@@ -29,11 +30,10 @@ async def no_listeners(_address: IPAddress, _port: int) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class DialRules:
+class DialRules(Struct, frozen=True):
     """Where connections of a crawl may lead."""
 
-    reach: NetworkRules = NetworkRules()  # noqa: RUF009 - frozen itself
+    reach: NetworkRules = NetworkRules()
     is_named: Callable[[Endpoint], Awaitable[bool]] = no_private_places
     """Whether the operator gave this private host and port to the crawl; asked for those alone."""
     upstream: "Upstream | None" = None
@@ -71,8 +71,7 @@ class DialedConnection(NamedTuple):
         return str(own[0]).partition("%")[0] if own else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Upstream:
+class Upstream(Struct, frozen=True):
     """The person's own proxy, through which everything goes on."""
 
     scheme: str

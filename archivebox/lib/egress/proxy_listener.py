@@ -4,9 +4,10 @@ import asyncio
 import hmac
 import socket
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Self
+
+from msgspec import Struct
 
 from archivebox.lib.egress.connection_log import ConnectionLog, Totals
 from archivebox.lib.egress.dialing import DialedConnection, Dialer, Upstream
@@ -27,8 +28,7 @@ CONNECTIONS_MAX = 512
 """Connections of one crawl at a time: more than a browser (256) and its programs have."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionPolicy:
+class ConnectionPolicy(Struct, frozen=True):
     """What holds for the connections of one crawl."""
 
     dialer: Dialer

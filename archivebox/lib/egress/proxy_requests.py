@@ -9,9 +9,10 @@ import binascii
 import re
 import socket
 import struct
-from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from archivebox.lib.egress.refusals import NotConnected, NotConnectedReason
 
@@ -37,8 +38,7 @@ class Endpoint(NamedTuple):
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-@dataclass(frozen=True, slots=True)
-class ProxyRequest:
+class ProxyRequest(Struct, frozen=True):
     """Where a client wants to go."""
 
     place: Endpoint
@@ -50,8 +50,7 @@ class ProxyRequest:
     """What the client says of itself, right or wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class ForwardedRequest:
+class ForwardedRequest(Struct, frozen=True):
     """One HTTP request that is sent on; its connection ends with the answer, so that no second one follows it."""
 
     method: bytes

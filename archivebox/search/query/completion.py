@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import islice
+
+from msgspec import Struct
 
 from archivebox.base_models.visibility import ViewerScope
 from archivebox.contract.reasons import Reason
@@ -18,8 +19,7 @@ _TYPED = re.compile(r'[-(]*(?P<part>(?:#|[A-Za-z]+:)?(?:"[^"]*|[^\s()"]*))$')
 _VALUE = re.compile(r'(?P<key>#|[A-Za-z]+:)"?(?P<begun>.*)$', re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
+class Suggestion(Struct, frozen=True):
     """What to put in place of the characters from ``start`` to ``end``, and what it means."""
 
     start: int

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from archivebox.contract.presentation import Role
 from archivebox.lib.urls import BadUrl, parse_url, path_domain
@@ -154,8 +155,7 @@ def _one_of(choices: Mapping[str, object]) -> Reader:
     return read
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     """One key: an example of it, what it means, and its values where they are few."""
 
     example: str

@@ -1,6 +1,6 @@
 """Owns what a query says, as a tree."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
 class QueryError(ValueError):
@@ -12,23 +12,20 @@ class QueryError(ValueError):
         self.position = position
 
 
-@dataclass(frozen=True, slots=True)
-class WordGroup:
+class WordGroup(Struct, frozen=True):
     """Words and phrases that stand together: all of them in title, URL and tags, or all of them in one text."""
 
     words: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """Something that a page is or has: ``host:example.org``."""
 
     key: str
     value: str
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """A page has a result that is all of this; empty: whatever it may be. ``plugin:wget status:failed``."""
 
     plugin: str = ""
@@ -41,22 +38,19 @@ class Result:
         return self.status or ("failed" if self.reason else "succeeded")
 
 
-@dataclass(frozen=True, slots=True)
-class Every:
+class Every(Struct, frozen=True):
     """All of the parts hold; of none, anything."""
 
     parts: tuple["Node", ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Either:
+class Either(Struct, frozen=True):
     """At least one of the parts holds."""
 
     parts: tuple["Node", ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
+class Not(Struct, frozen=True):
     """The part does not hold."""
 
     part: "Node"

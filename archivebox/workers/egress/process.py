@@ -8,13 +8,13 @@ import socket
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 from uuid import UUID
 
 from django.core.exceptions import ObjectDoesNotExist
 from django.db import DatabaseError, connection
+from msgspec import Struct, field
 
 from archivebox.base_models.work import RENEW_EVERY
 from archivebox.config.resolve import SettingError
@@ -42,8 +42,7 @@ ROW_TIME = 2.0
 """Seconds in which the row of a process is there that has been started: ten times what workers take to write it."""
 
 
-@dataclass(slots=True, eq=False)
-class WorkerStream:
+class WorkerStream(Struct, eq=False):
     """What leads to a worker that holds a proxy listener open, and what could not be sent to it yet."""
 
     stream: socket.socket
@@ -57,8 +56,7 @@ class WorkerStream:
             del self.pending[: self.stream.send(self.pending)]
 
 
-@dataclass(slots=True, eq=False)
-class Workers:
+class Workers(Struct, eq=False):
     """The workers that hold a proxy listener open, and from where its connections left, as they know."""
 
     ties: set[WorkerStream] = field(default_factory=set)
@@ -77,8 +75,7 @@ class Workers:
                 tie.tell(line_of(key, local_address))
 
 
-@dataclass(slots=True, eq=False)
-class CrawlListener:
+class CrawlListener(Struct, eq=False):
     """The proxy listener of one crawl, and who holds it open."""
 
     proxy_listener: ProxyListener

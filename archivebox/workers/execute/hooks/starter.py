@@ -4,9 +4,10 @@ import logging
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
+
+from msgspec import Struct
 
 from archivebox.base_models.rows import new_id
 from archivebox.config.settings import DATA_FOLDER
@@ -86,8 +87,7 @@ table, which takes each process 2 ms and more that asks for a type or makes a ta
 """
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedServer:
+class RecordedServer(Struct, frozen=True):
     """A fork server, and the key of its Process row."""
 
     server: ForkServer

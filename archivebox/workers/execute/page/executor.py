@@ -1,7 +1,8 @@
 """A Snapshot in the hands of its worker, from step 0 to its seal."""
 
 import asyncio
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from archivebox.contract.records import EndReason
 from archivebox.core.page_storage.folder import expect_changes

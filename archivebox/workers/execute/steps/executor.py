@@ -1,7 +1,8 @@
 """Owns the steps of one leased object: which of its hooks starts now, and when the next step begins."""
 
 import logging
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from archivebox.config.resolve import SettingError
 from archivebox.contract.hooknames import LAST_STEP
