@@ -239,8 +239,8 @@ def watch(session: Session, watched: Watched, until: Callable[[], bool] | None =
                     session.out.warn("Stopping. Finished pages are saved; `archivebox run` continues the rest. "
                                      "Press Ctrl-C again to stop at once.")  # fmt: skip
                     return 128 + stop.signum
+                watching.release()  # before it is shown: the orchestrator ends meanwhile
                 progress.show(final=True)
-            watching.release()
             return _report(session.out, watched, progress)
     except OrchestratorFailedError as error:
         session.out.warn(f"{error}. Its log is {session.folder.logs / 'orchestrator.log'}.")

@@ -146,7 +146,7 @@ class OrchestratorWatch:
     # --- waiting ----------------------------------------------------------------------------------------------
 
     def wait(self, until: Callable[[], bool], on_change: Callable[[], None] | None = None) -> None:
-        """Sleep until ``until()`` holds, which is asked after each wake-up. Raises Interrupted."""
+        """Sleep until ``until()`` holds, which is asked after each wake-up; if not, ``on_change``. Raises Interrupted."""
         while not self._check(until, on_change):
             self._sleep(self.poll_every)
             if self._signum:
@@ -158,13 +158,14 @@ class OrchestratorWatch:
         if not self._do(lambda: self._ask(until, on_change)):
             return False
         self._told = ""
-        self.disk.has_space()  # which says so if there is none
-        self._do(self.readiness_check.may_begin)  # so does this
+        if not self._is_over:
+            self.disk.has_space()  # which says so if there is none
+            self._do(self.readiness_check.may_begin)  # so does this
         return self._is_over
 
     def _ask(self, until: Callable[[], bool], on_change: Callable[[], None] | None) -> None:
         self._is_over = until()
-        if on_change is not None:
+        if on_change is not None and not self._is_over:
             on_change()
 
     def _do(self, work: Callable[[], object]) -> bool:
