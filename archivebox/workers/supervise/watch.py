@@ -146,7 +146,10 @@ class OrchestratorWatch:
     # --- waiting ----------------------------------------------------------------------------------------------
 
     def wait(self, until: Callable[[], bool], on_change: Callable[[], None] | None = None) -> None:
-        """Sleep until ``until()`` holds, which is asked after each wake-up; if not, ``on_change``. Raises Interrupted."""
+        """Sleep until ``until()`` holds, which is asked after each wake-up; ``on_change``: what else is done after one.
+
+        Raises Interrupted.
+        """
         while not self._check(until, on_change):
             self._sleep(self.poll_every)
             if self._signum:
