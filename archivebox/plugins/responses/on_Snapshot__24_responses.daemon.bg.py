@@ -16,6 +16,7 @@ from recorder.files import ResponseFiles
 from recorder.sockets import Sockets
 from recorder.store import Store, cut_unfinished, new_name
 
+from archivebox.lib.machine_load import extended
 from archivebox.plugins.base import Settings, StopRequest, ready, sibling, succeeded, try_again
 from archivebox.plugins.base.cdp import CDPConnection, CDPError, TargetGone
 from archivebox.plugins.base.lifeline import end_with_engine
@@ -24,7 +25,7 @@ from archivebox.plugins.base.tab import read_json
 
 OF_THE_SITE = frozenset({"set-cookie"})  # names whoever archives as much as the cookie that comes back
 MESSAGE_TIME = 1.0  # seconds for the rest of a message that has begun
-LAST_ANSWERS = 0.5  # seconds after TERM for bodies that have been asked for
+LAST_ANSWERS = 0.5  # seconds after TERM for bodies that have been asked for, on an idle machine
 FILE_TIME = 5.0  # seconds that a navigation waits for the file that it leads to
 STOP_TIME = 1.0  # seconds between the end of the tab and the TERM that says that it was meant
 
@@ -36,7 +37,7 @@ def record(recorder: Recorder, connection: CDPConnection, stop: StopRequest) -> 
         while not stop:
             if connection.pending or connection in select.select(sources, [], [])[0]:
                 handle_next(recorder, connection, MESSAGE_TIME)
-        deadline = time.monotonic() + LAST_ANSWERS
+        deadline = time.monotonic() + extended(LAST_ANSWERS)
         while recorder.is_waiting and (left := deadline - time.monotonic()) > 0:
             handle_next(recorder, connection, left)
     except TargetGone as error:
