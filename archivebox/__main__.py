@@ -27,7 +27,7 @@ def main() -> int:
 
     if (code := hand_over(sys.argv[1:])) is not None:
         return code
-    from archivebox.lib.garbage import paused_gc  # likewise
+    from archivebox.lib.garbage import paused_gc  # contextlib: what `version` need not pay
 
     with paused_gc():
         from archivebox.workers import early_spare  # processes: what `version` need not pay

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -17,8 +16,6 @@ pytestmark = [
     pytest.mark.once,
     pytest.mark.skipif(not PROGRAM, reason="there is no chromium here"),
 ]
-PATIENCE = 30.0
-"""Seconds for what is fetched ahead to be asked for."""
 SHOWN = {
     **SHOWN_BY_SCRIPTS,
     "/charset/windows-1251": "остался на месте",
@@ -44,10 +41,7 @@ def test_a_shop_shows_its_items_gives_details_and_changes_its_route(eyes: Browse
     assert eyes.wait_for("document.querySelectorAll('#items li img').length") == 6
     eyes.value("document.querySelector('button[data-item=\"1\"]').click()")
     assert "compass" in eyes.wait_for("document.querySelector('#details')?.textContent")
-    deadline = time.monotonic() + PATIENCE
-    while not site.hits("/api/shop/items/2") and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert site.hits("/api/shop/items/2") > 0, "details of others are fetched ahead"
+    site.wait_for_request("/api/shop/items/2")  # details of others are fetched ahead
     eyes.value("window.isStillTheSame = true; document.querySelector('#to-about').click()")
     assert "boathouse" in eyes.wait_for("document.querySelector('#about')?.textContent")
     assert eyes.value("location.pathname") == f"/apps/{name}/about"

@@ -8,6 +8,7 @@ import socket
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -22,6 +23,8 @@ from tests.site.wire import TEXT, Counters, Request, Response
 LOOPBACK = ("127.0.0.1", "127.0.0.2", "127.0.0.3")
 LARGEST_BODY = 16 * 1024 * 1024
 PORT_TRIES = 20
+PATIENCE = 90.0
+"""Seconds after which a request that a test waits for will not come, also on a loaded machine."""
 POSTED = frozenset({"/echo", "/api/graphql"})
 """Pages that take other methods than GET and HEAD."""
 
@@ -291,6 +294,13 @@ class Site:
     def hits(self, path: str) -> int:
         """How many requests asked for `path` on any origin; without `?`, whatever their query."""
         return sum(path in {hit.path, hit.path.partition("?")[0]} for hit in list(self.requests))
+
+    def wait_for_request(self, path: str, times: int = 1) -> None:
+        """Wait until `path` has been asked for so often; AssertionError where it never is."""
+        deadline = time.monotonic() + PATIENCE
+        while self.hits(path) < times:
+            assert time.monotonic() < deadline, f"{path} was never asked for"
+            time.sleep(0.02)
 
     def forget(self) -> None:
         """Empty `requests`, `served` and the counters of pages that remember their clients."""

@@ -22,7 +22,9 @@ class Browser:
     def __init__(self, settings: Settings) -> None:
         binary = find_chromium(settings)
         self.folder, self._lock = make_folder()
-        self.folder_in_memory, self._memory_lock = (make_folder_in_memory() if is_fresh(settings) else None) or ("", -1)
+        self.folder_in_memory = ""
+        if is_fresh(settings) and (made := make_folder_in_memory()) is not None:
+            self.folder_in_memory, self._lock_in_memory = made
         try:
             self.profile = make_profile(settings, self.folder, self.folder_in_memory)
             self.keeps_profile = bool(settings.path("CHROME_USER_DATA_DIR"))

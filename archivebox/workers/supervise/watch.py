@@ -146,9 +146,9 @@ class OrchestratorWatch:
     # --- waiting ----------------------------------------------------------------------------------------------
 
     def wait(self, until: Callable[[], bool], on_change: Callable[[], None] | None = None) -> None:
-        """Sleep until ``until()`` holds, which is asked after each wake-up; ``on_change``: what else is done after one.
+        """Sleep until ``until()`` holds, which is asked after each wake-up. Raises Interrupted.
 
-        Raises Interrupted.
+        ``on_change`` is called after each wake-up at which it does not hold yet.
         """
         while not self._check(until, on_change):
             self._sleep(self.poll_every)

@@ -65,13 +65,6 @@ class Recording:
         return found
 
 
-def wait_for_request(site: Site, path: str, times: int = 1) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while site.hits(path) < times:
-        assert time.monotonic() < deadline, f"{path} was never asked for"
-        time.sleep(0.02)
-
-
 def recorded(crawl: Crawl, site: Site, path: str, until: str = "", *, name: str = "", **settings: str) -> Recording:
     """Record one page, to the request for `until`."""
     site.forget()
@@ -79,7 +72,7 @@ def recorded(crawl: Crawl, site: Site, path: str, until: str = "", *, name: str 
     recorder = snapshot.record()
     snapshot.run(NAVIGATE)
     if until:
-        wait_for_request(site, until)
+        site.wait_for_request(until)
     assert recorder.stop().status == "succeeded"
     snapshot.close()
     return Recording(snapshot, site)
@@ -183,7 +176,7 @@ def test_a_shared_worker_of_another_page_is_none_of_this_one_nor_is_its_end(craw
     page, other = (crawl.snapshot(f"beside_{path}", site.url_for(f"/{path}")) for path in ("colour", "network"))
     recorder = page.record()
     assert other.navigate().status == "succeeded"
-    wait_for_request(site, "/data.json?of-shared-worker")
+    site.wait_for_request("/data.json?of-shared-worker")
     other.close()
     assert page.run(NAVIGATE).status == "succeeded"
     assert recorder.stop().status == "succeeded"
@@ -269,7 +262,7 @@ def test_a_document_that_loads_itself_again_is_kept_each_time(crawl: Crawl, site
     snapshot = crawl.snapshot("reloading", site.url_for("/reload"))
     recorder = snapshot.record()
     snapshot.run(NAVIGATE)
-    wait_for_request(site, "/reload", times=3)
+    site.wait_for_request("/reload", times=3)
     assert recorder.stop().status == "succeeded"
     snapshot.close()
     recording = Recording(snapshot, site)

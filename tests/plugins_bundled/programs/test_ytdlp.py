@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -86,8 +85,7 @@ def test_what_is_too_large_is_not_kept(page: Page, site: Site) -> None:
 def test_told_to_stop_in_the_middle_leaves_nothing(page: Page, site: Site) -> None:
     page.keep("dom/output.html", "<video>")
     process = page.start("ytdlp", site.url_for("/stall"))
-    while not site.hits("/stall"):
-        time.sleep(0.02)
+    site.wait_for_request("/stall")
 
     run = page.end("ytdlp", process, told=True)
 

@@ -253,8 +253,7 @@ def test_told_to_stop_it_leaves_nothing(tmp_path: Path, site: Site) -> None:
     )
     assert process.stdout is not None
     started = [json.loads(process.stdout.readline()) for _ in range(3)][2]  # --version: start, end; wget: start
-    while not site.hits("/never"):
-        time.sleep(0.01)
+    site.wait_for_request("/never")
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=30)
 
