@@ -115,7 +115,7 @@ ROUTES: tuple[Route, ...] = (
     file("/long-print", "an ordinary page, but of a million sheets on paper"),
     file("/buffers", "takes memory until it is ended, outside the script's heap"),
     file("/crash-heap", "fills the script's heap"),
-    file("/preloader", "a red cover until 0.7 s after the load, then a green page that fades in"),
+    file("/preloader", "a red cover until 1.5 s after the load, then a green page that fades in"),
     file("/restless", "a line that moves for ever"),
     file("/alert", "alert, confirm, prompt and beforeunload"),
     file("/webrtc", "counts the ways out that WebRTC finds"),

@@ -16,8 +16,7 @@ from recorder.files import ResponseFiles
 from recorder.sockets import Sockets
 from recorder.store import Store, cut_unfinished, new_name
 
-from archivebox.lib.machine_load import extended
-from archivebox.plugins.base import Settings, StopRequest, ready, sibling, succeeded, try_again
+from archivebox.plugins.base import Settings, StopRequest, extended, ready, sibling, succeeded, try_again
 from archivebox.plugins.base.cdp import CDPConnection, CDPError, TargetGone
 from archivebox.plugins.base.lifeline import end_with_engine
 from archivebox.plugins.base.responses import INDEX
