@@ -5,7 +5,7 @@ than they are (net/http/http_util.cc, ParseContentType): a type ends at a blank,
 """
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 HEAD = 1445
 """Bytes of a resource header (section 5.2)."""
@@ -52,8 +52,7 @@ _SIGNATURES = (
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 
 
-@dataclass(frozen=True, slots=True)
-class MediaType:
+class MediaType(NamedTuple):
     """``essence``: type and subtype in lower case, empty where none is named; ``charset``: its label, or empty."""
 
     essence: str

@@ -2,8 +2,8 @@
 
 import codecs
 import json
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from archivebox.lib.charsets import codec_of, declared_in_html
 from archivebox.lib.mime_sniffing import parse_content_type
@@ -16,8 +16,7 @@ _HTML = ("text/html", "application/xhtml+xml")
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
 
-@dataclass(frozen=True, slots=True)
-class StoredPage:
+class StoredPage(NamedTuple):
     """One page as kept: where it is from, the plugin's name first, its HTML, the URL it came from ("": not known)."""
 
     source: str
@@ -25,8 +24,7 @@ class StoredPage:
     url: str
 
 
-@dataclass(frozen=True, slots=True)
-class StoredDocument:
+class StoredDocument(NamedTuple):
     """What the server sent in the end: where it is from, the plugin's name first, its bytes and its URL.
 
     `content_type`: its header, and `charset`: what the browser decided; "" where they are not known.

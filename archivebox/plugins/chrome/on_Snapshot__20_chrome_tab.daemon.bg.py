@@ -17,7 +17,6 @@ import signal
 import time
 
 from first_tab import take_tab
-from late import LateDocument, expect_refusal
 from launch import NARROWEST, window
 from memory import was_ended_just_now
 from shared_files import OF_TAB, remove_files, write_shared_files
@@ -191,6 +190,8 @@ class TabHolder:
         tab = OwnTab(self.connection, self.session)
         if tab.navigation is None or not tab.navigation.record.get("judged") or tab.navigation.refused:
             return
+        from late import LateDocument, expect_refusal  # not before: few pages want it, and all wait for their tab
+
         try:
             late = LateDocument(tab, self._url, has_moved=False)
             late.look(0.0)

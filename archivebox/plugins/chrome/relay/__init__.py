@@ -12,20 +12,21 @@ from __future__ import annotations
 import collections
 import json
 import os
-import secrets
 import selectors
 import socket
 
 from archivebox.plugins.base.cdp import CDPEvent
 
 from .channel import PeerChannel
-from .framing import Plain, WebSocket
+from .framing import Plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from archivebox.plugins.base.cdp import Params
+
+    from .websocket import WebSocket
 
 SOCKET = "cdp"  # its name in the browser's folder
 GUESTS_MAX = 32  # connections that have not said what they want; one more, and the oldest goes
@@ -79,10 +80,8 @@ class Relay:
         self._browser = PeerChannel(browser, Plain(), selector, self._from_browser, self._end)
         self.socket = os.path.join(folder, SOCKET)
         self.listen(socket.AF_UNIX, self.socket, self.add_client)
-        secret = secrets.token_hex(16)
-        address = self.listen(
-            socket.AF_INET, ("127.0.0.1", 0), lambda stream: self.add_client(stream, WebSocket(secret))
-        )
+        secret = os.urandom(16).hex()
+        address = self.listen(socket.AF_INET, ("127.0.0.1", 0), lambda stream: self._add_by_websocket(stream, secret))
         self.url = f"ws://127.0.0.1:{address[1]}/devtools/browser/{secret}"
         self.send("Browser.setDownloadBehavior", NO_DOWNLOADS)
 
@@ -168,6 +167,11 @@ class Relay:
         else:
             self._owners[session] = client
             client.begin(session)
+
+    def _add_by_websocket(self, stream: socket.socket, secret: str) -> None:
+        from .websocket import WebSocket  # loads OpenSSL, and few ask by it
+
+        self.add_client(stream, WebSocket(secret))
 
     def add_client(self, stream: socket.socket, framing: Plain | WebSocket | None = None) -> None:
         """Have one more client; it begins with its greeting."""

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Callable
 
-    from .framing import Plain, WebSocket
+    from .framing import Plain
+    from .websocket import WebSocket
 
 READ_SIZE = 1 << 16  # bytes; larger ones are mapped and unmapped for each read
 WAITING_MAX = 1 << 28  # bytes for a peer that does not read them; then it is let go

@@ -77,6 +77,18 @@ def test_changed_script_is_compiled_again(forked: Starter) -> None:
 
 
 @needs_fork
+def test_bytecode_of_an_older_script_is_kept_until_the_script_changes(forked: Starter) -> None:
+    launch = forked.launch("print('old')")
+    script = launch.script or Path()
+    os.utime(script, (1_600_000_000, 1_600_000_000))
+    wait(forked.start(launch), LIMIT)
+    assert [path.name.partition(".")[0] for path in (script.parent / "__pycache__").iterdir()] == [script.stem]
+    script.write_text("print('new')")
+    wait(forked.start(launch), LIMIT)
+    assert Path(launch.stdout).read_text() == "old\nnew\n"
+
+
+@needs_fork
 def test_usage_and_title_are_the_hooks_own(forked: Starter) -> None:
     child, _ = forked.until_ready("import os, sys, time\nos.write(int(sys.argv[1]), b'1\\n')\ntime.sleep(60)")
     title = Path(f"/proc/{child.identity.pid}/cmdline").read_bytes().rstrip(b"\0").decode()
