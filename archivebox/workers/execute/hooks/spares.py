@@ -128,6 +128,11 @@ class Spares:
         self._waiting = SpareProcess.of_command(self._engine, call, early)
         self._used_at = self._engine.loop.time()
 
+    @property
+    def one_waits(self) -> bool:
+        """Whether there is one that has been started and nobody has yet."""
+        return self._waiting is not None
+
     def _leave_recipe(self, hook: Hook | None, call: Call) -> None:
         """For the next command like ours: it starts one before it has loaded what this worker is made of."""
         path = early_spare.recipe_path(DATA_FOLDER.root)

@@ -16,6 +16,7 @@ from archivebox.hooks import HOOK_PATH
 from archivebox.lib import processes
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.processes import (
+    LATER_AFTER,
     Child,
     ExitStatus,
     ExitWatcher,
@@ -48,15 +49,17 @@ Those that argparse imports only when it is used are named too: they are 4 of th
 """
 
 PRELOAD_LATER = (
-    "hashlib",
-    "archivebox.lib.files",
-    "archivebox.plugins.base.extension",
     "urllib.parse",
-    "archivebox.plugins.base.inject",
-    "archivebox.plugins.base.lifeline",
+    "archivebox.plugins.base.media_types",
+    "base64",
+    "hashlib",
     "archivebox.plugins.base.responses",
     "archivebox.plugins.base.warc_file",
-    "dataclasses",
+    "archivebox.plugins.base.lifeline",
+    "archivebox.plugins.base.extension",
+    "archivebox.plugins.base.inject",
+    "archivebox.plugins.base.shown",
+    "archivebox.lib.files",
     "html",
     "mimetypes",
     "secrets",
@@ -67,20 +70,20 @@ PRELOAD_LATER = (
     "PIL.PngImagePlugin",
     "PIL.PpmImagePlugin",
     "PIL.WebPImagePlugin",
-    "archivebox.plugins.base.article",
+    "archivebox.plugins.base.stored_html",
     "archivebox.plugins.base.html_text",
     "archivebox.plugins.base.links",
-    "archivebox.plugins.base.media_types",
     "archivebox.plugins.base.page_reader",
     "archivebox.plugins.base.resources",
     "archivebox.plugins.base.segments",
-    "archivebox.plugins.base.stored_html",
+    "archivebox.plugins.base.article",
     "archivebox.plugins.base.download",
+    "dataclasses",
     "pathlib",
     "sqlite3",
     "urllib.request",
 )
-"""Modules that hooks of most pages import, up to 20 ms each: warm once the browser has started.
+"""Modules that hooks of most pages import, up to 20 ms each, in that order: warm once the browser has started.
 
 Of Pillow there are the formats that it loads whenever it writes one. ``lib.files`` has had mimetypes read the system's
 table, which takes each process 2 ms and more that asks for a type or makes a table of its own.
@@ -142,9 +145,9 @@ class HookStarter:
             launch.env["PYTHONPATH"] = str(HOOK_PATH)
         return processes.spawn(launch)
 
-    def warm_up(self) -> ForkServer | None:
+    def warm_up(self, later_after: float = LATER_AFTER) -> ForkServer | None:
         """The fork server of our own Python; started at once by a new worker. None: hooks start cold."""
-        return self._fork_server(self._own, sys.executable, PRELOAD, PRELOAD_LATER)
+        return self._fork_server(self._own, sys.executable, PRELOAD, PRELOAD_LATER, later_after)
 
     @property
     def own_pids(self) -> tuple[int, ...]:
@@ -161,7 +164,12 @@ class HookStarter:
         return server if server is not None and server.is_warm else None
 
     def _fork_server(
-        self, folder: str, python: str, preload: Sequence[str], later: Sequence[str] = ()
+        self,
+        folder: str,
+        python: str,
+        preload: Sequence[str],
+        later: Sequence[str] = (),
+        later_after: float = LATER_AFTER,
     ) -> ForkServer | None:
         """The one of a Python, started again after its death."""
         if not ForkServer.available() or os.environ.get("ARCHIVEBOX_FORK") == "0":
@@ -170,16 +178,19 @@ class HookStarter:
         if known is not None and not known.server.alive:
             self._close_row(self._servers.pop(folder), EndReason.SIGNALLED)
             known = None
-        if known is None and (known := self._start_server(python, preload, later)) is not None:
+        if known is None and (known := self._start_server(python, preload, later, later_after)) is not None:
             self._servers[folder] = known
         return None if known is None else known.server
 
-    def _start_server(self, python: str, preload: Sequence[str], later: Sequence[str]) -> RecordedServer | None:
+    def _start_server(
+        self, python: str, preload: Sequence[str], later: Sequence[str], later_after: float
+    ) -> RecordedServer | None:
         key = new_id()
         server = ForkServer(
             python=python,
             preload=preload,
             later=later,
+            later_after=later_after,
             log=DATA_FOLDER.process_log("forkserver", key, "stderr"),
             spawn_log=self._spawn_log.path,
             sys_path=[str(HOOK_PATH)],
