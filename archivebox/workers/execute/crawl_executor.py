@@ -130,6 +130,8 @@ class CrawlRunExecutor(LeasedItem):
 
     async def end(self, event: str) -> None:
         """End its trees, run ``on_CrawlEnd``, and put the row down: sealed, or back in the queue."""
+        if event == "seal" and self._deaths:
+            await self._count_deaths_again()
         await self.steps.end_everything(EndReason.SEALED, self.engine.stop_grace)
         if event == "seal":
             for hook in discover_hooks("CrawlEnd"):
@@ -140,6 +142,11 @@ class CrawlRunExecutor(LeasedItem):
             await self.engine.loop.run_in_executor(None, cut_all, runs, self.engine.output_max)
         await self.engine.journal.read(_end_lease, self.lease, event)
         self.finish()
+
+    async def _count_deaths_again(self) -> None:
+        """What its workers died of may come now, and not of its pages, for which each of them had it ready."""
+        self.engine.journal.update(CrawlRun, self.lease.pk, {"attempts": self._deaths}, self.lease)
+        await self.engine.journal.flush()
 
     async def abandon(self) -> None:
         await self.steps.end_everything(EndReason.CANCELLED, 0.0)
@@ -369,7 +376,7 @@ def _end_lease(lease: Lease, event: str) -> None:
     if run is None:
         return
     with write_transaction():
-        run.transition(event)
+        run.transition(event, **({"attempts": 0} if event == "seal" else {}))
         Process.close_reported_programs(crawl_id=run.crawl_id, snapshot_id=None)
         notify_workers()
 

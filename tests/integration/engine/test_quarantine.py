@@ -69,3 +69,23 @@ def test_a_crawl_that_kills_its_workers_is_paused_and_the_others_continue(forked
     assert forked.row("Crawl", "reason", pk=bad)["reason"] == "worker_lost"
     assert forked.row("CrawlRun", "status", crawl_id=bad)["status"] == "sealed"
     assert forked.row("Snapshot", "status", crawl_id=bad)["status"] == "queued"
+
+
+@pytest.mark.slow
+def test_a_crawl_whose_end_kills_its_workers_is_ended_without(forked: Collection) -> None:
+    """Each worker has it ready again first, which counts as progress of its pages alone."""
+    forked.plugin("deadly", {"on_CrawlEnd__10_deadly.sh": 'echo died >> "$DATA_DIR/ledger"\nkill -9 $PPID $$\n'})
+    forked.plugin(
+        "holder",
+        {
+            "on_Crawl__10_holder.daemon.bg.sh": "echo ready\nsleep 600\n",
+            "on_Snapshot__10_page.sh": "exit 0\n",
+        },
+    )
+    crawl = forked.add()
+    forked.watch()
+    forked.wait("its run ended", lambda: forked.rows("CrawlRun", crawl_id=crawl, status="sealed"), seconds=120)
+    forked.leave()
+    assert forked.row("CrawlRun", "reason", crawl_id=crawl)["reason"] == "worker_lost"
+    assert forked.row("Snapshot", "status", "reason") == {"status": "sealed", "reason": ""}
+    assert len(forked.ledger) <= 6
