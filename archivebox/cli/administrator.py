@@ -45,14 +45,14 @@ PLAN_TIME = 300
 """Seconds for a provider's script to say what it needs one for: apt may plan on a cold disk."""
 
 
-class Errand(Struct, frozen=True):
+class RootCommand(Struct, frozen=True):
     """What is to be run as root: one command, and the packages it brings, by the name of the program."""
 
     command: list[str]
     packages: dict[str, list[str]]
 
     @classmethod
-    def read(cls, record: dict[str, JSON]) -> "Errand | None":
+    def read(cls, record: dict[str, JSON]) -> "RootCommand | None":
         command, packages = record.get("command"), record.get("packages")
         if record.get("type") != "Administrator" or not isinstance(command, list) or not isinstance(packages, dict):
             return None
@@ -127,12 +127,12 @@ def _ask(session: Session, requests: Iterable[BinaryRequest]) -> list[str]:
     there = {row.name for row in Binary.objects.here() if row.is_there}
     absent = [request for request in requests if request.name not in there]
     missing = [request for request in absent if _comes_to_it(provider.plugin, request, settings)]
-    errand = _errand(session, provider, missing, settings) if missing else None
-    if errand is None:
+    root_command = _root_command(session, provider, missing, settings) if missing else None
+    if root_command is None:
         return []
-    session.out.warn(errand.sentence)
-    if _run_at_terminal(session, provider.plugin, errand.command) == 0:
-        return list(errand.packages)
+    session.out.warn(root_command.sentence)
+    if _run_at_terminal(session, provider.plugin, root_command.command) == 0:
+        return list(root_command.packages)
     session.out.warn("Not installed. Continuing without it; `archivebox install` asks again.")
     return []
 
@@ -172,7 +172,9 @@ def _could_install(provider: str, request: BinaryRequest, settings: Resolved) ->
     return shutil.which(settings.get_text(program), path=places) is not None
 
 
-def _errand(session: Session, hook: Hook, requests: list[BinaryRequest], settings: Resolved) -> Errand | None:
+def _root_command(
+    session: Session, hook: Hook, requests: list[BinaryRequest], settings: Resolved
+) -> RootCommand | None:
     """What the provider says it needs root for, asked as its hook would be: in a session without a terminal."""
     script = hook.path.with_name(plugins()[hook.plugin].provider.administrator)
     programs = [
@@ -186,7 +188,7 @@ def _errand(session: Session, hook: Hook, requests: list[BinaryRequest], setting
     process.launch()
     records = list(jsonl.read(process.stdout_file))
     process_hook_records([record for record in records if record.get("type") == "Process"], {"process": process})
-    return next(filter(None, map(Errand.read, records)), None)
+    return next(filter(None, map(RootCommand.read, records)), None)
 
 
 def _run_at_terminal(session: Session, provider: str, command: list[str]) -> int:

@@ -91,7 +91,7 @@ class Outcome(Struct, frozen=True):
         return self.reason.of(self.detail) if self.detail else self.reason.value
 
 
-class Ending(NamedTuple):
+class EndedRun(NamedTuple):
     """All that the outcome of one run depends on.
 
     ``exit_code`` follows Popen (-N for signal N; None: nobody saw it). ``declared`` is the last status that the hook
@@ -177,7 +177,7 @@ def failure(reason: Reason, detail: str = "") -> Outcome:
     return Outcome(Status.FAILED, reason, retry=is_retried_by_itself(reason), detail=detail)
 
 
-def outcome(run: Ending) -> Outcome:
+def outcome(run: EndedRun) -> Outcome:
     """What a run comes to, as the contract's table says."""
     result = _outcome(run)
     if run.refused and result.status is not Status.QUEUED and result.reason is not Reason.CANCELLED:
@@ -191,7 +191,7 @@ def outcome(run: Ending) -> Outcome:
     return result
 
 
-def _outcome(run: Ending) -> Outcome:
+def _outcome(run: EndedRun) -> Outcome:
     if run.end_reason is EndReason.CANCELLED:
         return Outcome(Status.SKIPPED, Reason.CANCELLED, counts=False)
     if run.end_reason is EndReason.TIMEOUT:
@@ -217,7 +217,7 @@ def _timed_out(declared: Status | None) -> Outcome:
     return failure(Reason.TIMEOUT)
 
 
-def _stopped(run: Ending) -> Outcome:
+def _stopped(run: EndedRun) -> Outcome:
     """What it said counts, whatever its exit status; 10 says the same in every row."""
     if run.exit_code == SKIPPED_EXIT:
         return Outcome(Status.SKIPPED, Reason.NOT_APPLICABLE)
@@ -231,7 +231,7 @@ def _stopped(run: Ending) -> Outcome:
     return _as_declared(run._replace(wrote_files=run.wrote_bytes))
 
 
-def _as_declared(run: Ending) -> Outcome:
+def _as_declared(run: EndedRun) -> Outcome:
     if run.declared is Status.FAILED and run.again is Retry.NEW_PAGE and (run.is_navigation or not run.session):
         return PAGE_LOST
     if run.declared is Status.FAILED and run.again is not None:
@@ -244,7 +244,7 @@ def _as_declared(run: Ending) -> Outcome:
     return Outcome(status, Reason.UNKNOWN_STATUS if run.unknown else None, detail=run.unknown)
 
 
-def _ended_badly(run: Ending) -> Outcome:
+def _ended_badly(run: EndedRun) -> Outcome:
     """Permanent only if the hook itself said ``failed``; whatever else it printed is the part it had finished."""
     if run.declared is Status.FAILED and run.newer_dialect:
         return Outcome(Status.FAILED, run.why or Reason.TEMPORARY_FAILURE, retry=True)
@@ -255,7 +255,7 @@ def _ended_badly(run: Ending) -> Outcome:
     return _lacked_something(run) or failure(Reason.CRASHED, _last_line(run.stderr))
 
 
-def _lacked_something(run: Ending) -> Outcome | None:
+def _lacked_something(run: EndedRun) -> Outcome | None:
     """A program, a module or an option: trying again is in vain before a person has acted."""
     tail = run.stderr[-STDERR_TAIL:]
     if run.exit_code in (1, 2) and _USAGE_ERROR.search(tail) and _is_of_hook(tail):

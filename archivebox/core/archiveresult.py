@@ -24,7 +24,7 @@ from archivebox.contract.hooknames import LAST_STEP
 from archivebox.contract.outcomes import (
     DECLARABLE,
     DECLARABLE_REASONS,
-    Ending,
+    EndedRun,
     Outcome,
     Retry,
     Status,
@@ -240,7 +240,7 @@ class ArchiveResult(TabledRow):
         hook = next(hook for hook in discover_hooks("Snapshot") if (hook.plugin, hook.file_name) == key)
         files = list_outputs(Path(self.pwd), Claim(hook.name.what))
         end_reason = EndReason(process.end_reason or EndReason.LOST)
-        ending = ending_of(
+        ending = ended_run_of(
             hook, declared, files, exit_code=process.exit_code, end_reason=end_reason, stderr=process.stderr
         )
         result = outcome(ending)
@@ -334,7 +334,7 @@ def store_title(snapshot_id: UUID, title: str) -> None:
     Snapshot.objects.filter(pk=snapshot_id, title="").update(title=title)
 
 
-def ending_of(
+def ended_run_of(
     hook: Hook,
     declared: Declaration | None,
     files: Listing,
@@ -346,9 +346,9 @@ def ending_of(
     unwatched: bool = False,
     released: bool = False,
     killed_early: bool = False,
-) -> Ending:
+) -> EndedRun:
     """A run as the contract's table speaks of it; ``files``: what lies in its folder."""
-    return Ending(
+    return EndedRun(
         exit_code=exit_code,
         end_reason=end_reason,
         declared=declared.status if declared else None,

@@ -13,10 +13,10 @@ from archivebox.config.page_storage import has_store
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.page_storage.storing_later import store_marked
 from archivebox.core.snapshot import Snapshot
+from archivebox.imports.accounts_and_settings import CollectionReader
 from archivebox.imports.batch import Item, PageBatch
 from archivebox.imports.batch_writer import BatchWriter
-from archivebox.imports.belongings import CollectionReader
-from archivebox.imports.import_belongings import import_belongings
+from archivebox.imports.import_accounts_and_settings import import_accounts_and_settings
 from archivebox.imports.left_out import LeftOutList
 from archivebox.imports.page import ImportedPage, InterruptibleReader, NotReadableError, Reader
 from archivebox.imports.readers import open_reader
@@ -202,7 +202,10 @@ class ImportPages(JobAction):
         """Accounts, schedules and settings, where the source is a whole collection."""
         if not isinstance(self._reader, CollectionReader):
             return
-        left_out, memory = import_belongings(self._reader.belongings(), self.job.created_by), self.job.memory
+        left_out, memory = (
+            import_accounts_and_settings(self._reader.accounts_and_settings(), self.job.created_by),
+            self.job.memory,
+        )
         LeftOutList(self.job.pk).append(memory["length"], left_out)
         memory["counts"] |= {"left_out": memory["counts"]["left_out"] + len(left_out)}
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from archivebox.imports.belongings import CollectionReader
+from archivebox.imports.accounts_and_settings import CollectionReader
 from archivebox.imports.left_out import LeftOutList
 from archivebox.imports.page import InterruptibleReader, NotReadableError, Reader, SourceReport
 from archivebox.imports.readers import open_reader
@@ -65,7 +65,7 @@ def source_path(job: Job) -> Path:
 
 def _remembered(reader: Reader, report: SourceReport) -> dict[str, JSON]:
     """The report without the list of what is left out, which has a file of its own."""
-    has_more = isinstance(reader, CollectionReader) and bool(reader.belongings().sentence)
+    has_more = isinstance(reader, CollectionReader) and bool(reader.accounts_and_settings().sentence)
     return {
         "kind": report.kind, "pages": report.pages, "files": report.files, "size": report.size,
         "left_out": len(report.not_imported), "identity": report.identity, "notes": list(report.notes),

@@ -134,7 +134,7 @@ class Machine(Row):
             _remember_settings(row)
 
     def drain(self, within: timedelta) -> None:
-        """Have it begin nothing new; what still runs after so long is given back."""
+        """Have it take no new work; what still runs after so long is released."""
         self._set_drain(timezone.now() + within)
 
     def resume(self) -> None:

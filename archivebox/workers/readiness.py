@@ -42,7 +42,7 @@ def _settings() -> str:
 
 def _machine() -> str:
     if drain_problem():
-        return "This machine is draining: it begins nothing new."
+        return "This machine is draining: it takes no new work."
     if plugins_problem():
         return "It has other plugins than the other machines, so no work begins; `archivebox doctor` names them."
     return ""

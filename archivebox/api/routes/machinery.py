@@ -43,7 +43,7 @@ def get_machine(request: HttpRequest, machine_id: UUID) -> MachineOut:
 
 @router.post("/machines/{uuid:machine_id}/drain", response=MachineOut, auth=Bearer(Action.ADMINISTER))
 def drain_machine(request: HttpRequest, machine_id: UUID, wanted: DrainIn) -> MachineOut:
-    """Have a machine begin nothing new, and give back what still runs after so long."""
+    """Have a machine take no new work, and release what still runs after so long."""
     machine = _find_machine(machine_id)
     with write_transaction():
         machine.drain(timedelta(seconds=wanted.within))

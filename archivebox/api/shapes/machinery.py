@@ -31,7 +31,7 @@ class MachineOut(Schema):
     load: Annotated[float | None, Field(description="In the minute before it was last seen")]
     drain_by: Annotated[datetime | None, Field(description="When what it still works on returns to the queue")]
     problem: Annotated[
-        str, Field(description="How its plugins differ from those of the other machines; it begins nothing then")
+        str, Field(description="How its plugins differ from those of the other machines; it takes no work then")
     ]
     seen_at: datetime
 

@@ -30,7 +30,7 @@ COMMAND = group(
         command(
             "drain",
             "machine.body:drain",
-            "Have a machine finish what it has begun and begin nothing new, before it is switched off or upgraded.",
+            "Have a machine finish what it has begun and take no new work, before it is switched off or upgraded.",
             [
                 WHICH,
                 option(

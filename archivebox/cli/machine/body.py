@@ -34,11 +34,11 @@ COLUMNS = (
     Column("problem", "problem", wraps=True),
 )
 LABELS = {
-    "id": "id", "hostname": "host", "state": "state", "problem": "begins nothing, as", "drain_by": "gives work back at",
-    "seen_at": "last seen",
-    "load": "load", "pages": "pages at work", "processes": "processes", "version": "ArchiveBox",
+    "id": "id", "hostname": "host", "state": "state", "problem": "takes no work because",
+    "drain_by": "releases its work at", "seen_at": "last seen",
+    "load": "load", "pages": "pages running", "processes": "processes", "version": "ArchiveBox",
     "os_platform": "system", "arch": "architecture", "cpu_count": "cores", "memory_bytes": "memory",
-    "urls": "at work on",
+    "urls": "working on",
 }  # fmt: skip
 SHOWN_URLS = 20
 LOOK_EVERY = 1.0
@@ -65,7 +65,7 @@ def show(session: Session, *, id: str, alive: bool) -> int:  # noqa: A002 - the 
 def drain(session: Session, *, id: str, within: int, wait: bool) -> int:  # noqa: A002
     machine = find_machine(id)
     machine.drain(timedelta(seconds=within))
-    what = f"{machine} begins nothing new. What still runs in {within} seconds goes back to the queue."
+    what = f"{machine} takes no new work. What still runs in {within} seconds goes back to the queue."
     session.out.event(_record(machine), what)
     if wait:
         _wait_until_drained(machine, timezone.now() + timedelta(seconds=within) + GIVE_BACK_TIME)

@@ -129,7 +129,7 @@ def sizes_of(crawls: Sequence[Crawl], scope: ViewerScope) -> list[Size]:
     return [sizes.get(crawl.pk, Size(0, 0)) for crawl in crawls]
 
 
-class Pill(NamedTuple):
+class PluginState(NamedTuple):
     """What the hooks of one plugin are at on a page: the most telling of their states."""
 
     plugin: str
@@ -139,9 +139,9 @@ class Pill(NamedTuple):
     end: datetime | None
     size: int
 
-    def beside(self, other: "Pill") -> "Pill":
+    def beside(self, other: "PluginState") -> "PluginState":
         """Both as one."""
-        told = min(self, other, key=lambda pill: TELLING.index(pill.status))
+        told = min(self, other, key=lambda state: TELLING.index(state.status))
         return told._replace(size=max(self.size, other.size))  # one folder for all hooks of a plugin
 
 
@@ -158,24 +158,26 @@ class PageNow(NamedTuple):
     owner: int
     """Key of the account whose it is."""
     http_status: int
-    pills: tuple[Pill, ...] = ()
+    plugin_states: tuple[PluginState, ...] = ()
     verdict: str = ""
     """What it came to, once it is sealed."""
 
     @property
     def done(self) -> int:
-        return sum(pill.status in FINAL for pill in self.pills)
+        return sum(state.status in FINAL for state in self.plugin_states)
 
     @property
-    def told(self) -> list[Pill]:
+    def told(self) -> list[PluginState]:
         """Those to be told one by one: while it is at work what has begun, then what failed."""
-        return [pill for pill in self.pills if pill.status not in self._counted]
+        return [state for state in self.plugin_states if state.status not in self._counted]
 
     @property
     def folded(self) -> list[tuple[str, list[str]]]:
         """The others: their states, each with the plugins in it."""
-        plugins = {state: [pill.plugin for pill in self.pills if pill.status == state] for state in self._counted}
-        return [(state, names) for state, names in plugins.items() if names]
+        plugins = {
+            status: [state.plugin for state in self.plugin_states if state.status == status] for status in self._counted
+        }
+        return [(status, names) for status, names in plugins.items() if names]
 
     @property
     def _counted(self) -> tuple[str, ...]:
@@ -183,7 +185,7 @@ class PageNow(NamedTuple):
 
     @property
     def size(self) -> int:
-        return sum(pill.size for pill in self.pills)
+        return sum(state.size for state in self.plugin_states)
 
 
 NEVER_MEANT = frozenset(
@@ -195,7 +197,7 @@ TELLING = ("started", "failed", "backoff", "queued", "succeeded", "noresults", "
 READ = 500
 """Pages whose results are in memory at a time."""
 _PAGE = ("pk", "crawl_id", "url", "title", "status", "depth", "visibility", "created_by_id", "http_status")
-_PILL = ("snapshot_id", "plugin", "status", "reason", "start_ts", "end_ts", "output_size")
+_PLUGIN_STATE = ("snapshot_id", "plugin", "status", "reason", "start_ts", "end_ts", "output_size")
 
 
 def pages_at_work(limit: int) -> list[tuple[Any, ...]]:
@@ -208,20 +210,23 @@ def pages_of(keys: Collection[UUID]) -> list[tuple[Any, ...]]:
     return list(Snapshot.objects.filter(pk__in=keys).values_list(*_PAGE))
 
 
-def with_pills(pages: Iterable[tuple[Any, ...]]) -> list[PageNow]:
+def with_plugin_states(pages: Iterable[tuple[Any, ...]]) -> list[PageNow]:
     """The pages with what each plugin is at, by one query, and by another what those came to that are sealed.
 
     Plugins that were never to run are left out.
     """
     found = [PageNow(*row) for row in pages]
-    pills: dict[UUID, dict[str, Pill]] = {page.pk: {} for page in found}
-    results = ArchiveResult.objects.filter(snapshot_id__in=pills).order_by("hook_name", "plugin")
-    for key, *columns in results.values_list(*_PILL):
-        pill, known = Pill(*columns), pills[key]
-        if pill.status != "skipped" or split(pill.reason)[0] not in NEVER_MEANT:
-            known[pill.plugin] = pill.beside(known[pill.plugin]) if pill.plugin in known else pill
+    states: dict[UUID, dict[str, PluginState]] = {page.pk: {} for page in found}
+    results = ArchiveResult.objects.filter(snapshot_id__in=states).order_by("hook_name", "plugin")
+    for key, *columns in results.values_list(*_PLUGIN_STATE):
+        state, known = PluginState(*columns), states[key]
+        if state.status != "skipped" or split(state.reason)[0] not in NEVER_MEANT:
+            known[state.plugin] = state.beside(known[state.plugin]) if state.plugin in known else state
     verdicts = states_of([page for page in found if page.status == Snapshot.StatusChoices.SEALED])
-    return [page._replace(pills=tuple(pills[page.pk].values()), verdict=verdicts.get(page.pk, "")) for page in found]
+    return [
+        page._replace(plugin_states=tuple(states[page.pk].values()), verdict=verdicts.get(page.pk, ""))
+        for page in found
+    ]
 
 
 def nothing_kept(sealed: "QuerySet[Snapshot, Any]") -> int:

@@ -5,7 +5,7 @@ Linux has pidfds, a subreaper and ``/proc``; elsewhere, or with ``ARCHIVEBOX_POR
 
 from archivebox.lib.processes.adoption import AdoptedChild, adopt
 from archivebox.lib.processes.children import Child, foreground_child, unreaped
-from archivebox.lib.processes.ending import EXEC_SECONDS, Strays
+from archivebox.lib.processes.ending import EXEC_SECONDS, StrayProcesses
 from archivebox.lib.processes.exits import UNSEEN, ExitJournal, ExitStatus
 from archivebox.lib.processes.forkserver import LATER_AFTER, ForkedChild, ForkServer, ForkServerGone
 from archivebox.lib.processes.identity import ProcessIdentity
@@ -41,7 +41,7 @@ __all__ = [
     "ProcessIdentity",
     "SpawnEntry",
     "SpawnLog",
-    "Strays",
+    "StrayProcesses",
     "Tree",
     "adopt",
     "become_subreaper",

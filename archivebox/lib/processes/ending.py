@@ -182,7 +182,7 @@ class ProcessGroup(ABC):
                 os.close(fd)
 
 
-class Strays(ProcessGroup):
+class StrayProcesses(ProcessGroup):
     """Whomever ``find`` finds each time, with their descendants, ended side by side."""
 
     def __init__(self, find: Callable[[], Iterable[ProcessIdentity]]) -> None:

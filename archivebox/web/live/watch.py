@@ -15,7 +15,7 @@ from archivebox.core.progress.crawl_progress import (
     pages_at_work,
     pages_of,
     progress_of,
-    with_pills,
+    with_plugin_states,
 )
 from archivebox.crawls.crawl import Crawl
 from archivebox.search.query.times import floor_of
@@ -107,7 +107,7 @@ class ChangeWatch:
     def _pages_now(self, watched: Collection[UUID]) -> dict[UUID, PageNow]:
         """Pages at work by key; their hooks only of crawls that are looked at."""
         rows = pages_at_work(AT_WORK)
-        looked_at = with_pills(row for row in rows if row[1] in watched)
+        looked_at = with_plugin_states(row for row in rows if row[1] in watched)
         others = [PageNow(*row) for row in rows if row[1] not in watched]
         return {page.pk: page for page in (*looked_at, *others)}
 
@@ -116,7 +116,7 @@ class ChangeWatch:
     def _of_pages(self, pages: dict[UUID, PageNow], scopes: Collection[ViewerScope]) -> Iterator[PageFragment]:
         """Rows of pages at work, those of pages that were, and that the page of a page has changed."""
         before, self._pages = self._pages, pages
-        ended = with_pills(pages_of(before.keys() - pages.keys()))
+        ended = with_plugin_states(pages_of(before.keys() - pages.keys()))
         for page in (*pages.values(), *ended):
             if before.get(page.pk) != page:
                 html = self._rows[page.pk] = render_to_string("web/live/page_row.html", {"page": page})

@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 
 from archivebox.contract.reasons import sentence
-from archivebox.core.progress.crawl_progress import COUNTED, COUNTED_IN_LISTS, CrawlProgress, Pill, Size
+from archivebox.core.progress.crawl_progress import COUNTED, COUNTED_IN_LISTS, CrawlProgress, PluginState, Size
 from archivebox.crawls.crawl import Crawl
 from archivebox.lib.quantities import size
 from archivebox.web.crawl.crawl_actions import CrawlAction, actions_of
@@ -59,7 +59,7 @@ def in_list(size: Size) -> str:
 
 
 @register.simple_tag
-def pill(one: Pill) -> SafeString:
+def pill(one: PluginState) -> SafeString:
     """A plugin with its state as shape and word; running ones carry a clock."""
     facts = [_WORDS.get(one.status, one.status)]
     if one.status == "failed" and one.reason:

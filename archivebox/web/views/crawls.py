@@ -18,7 +18,7 @@ from archivebox.contract.reasons import action, sentence
 from archivebox.contract.schema import SettingSpec
 from archivebox.core.crawl_control.edit_crawl import judged, queue_of, rules_with
 from archivebox.core.progress.crawl_progress import pages_of as page_columns
-from archivebox.core.progress.crawl_progress import progress_of, sizes_of, with_pills
+from archivebox.core.progress.crawl_progress import progress_of, sizes_of, with_plugin_states
 from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.refused import Refused
 from archivebox.hooks import plugins, resolve_settings
@@ -91,7 +91,7 @@ def pages_part(request: HttpRequest, crawl: Crawl) -> dict[str, Any]:
         rows = rows.filter(status=STATES[state])
     page = page_of(rows.only("pk"), request)
     keys = [snapshot.pk for snapshot in page.rows]
-    by_key = {one.pk: one for one in with_pills(page_columns(keys))}
+    by_key = {one.pk: one for one in with_plugin_states(page_columns(keys))}
     pages = [by_key[key] for key in keys if key in by_key]
     unfetched = f"is:unfetched crawl:{crawl.pk}"
     return {"page": page, "pages": pages, "state": state, "states": STATES, "unfetched": unfetched}

@@ -21,7 +21,7 @@ from archivebox.web.auth.page_access import allows, requires
 
 DRAIN_WITHIN = timedelta(minutes=10)
 _CHANGES: dict[str, tuple[Callable[[Machine], None], str, str]] = {
-    "drain": (lambda machine: machine.drain(DRAIN_WITHIN), "machine.drained", "{} begins nothing new."),
+    "drain": (lambda machine: machine.drain(DRAIN_WITHIN), "machine.drained", "{} takes no new work."),
     "resume": (Machine.resume, "machine.resumed", "{} works again."),
     "remove": (Machine.remove, "machine.removed", "{} is removed. What it did stays on record."),
 }

@@ -194,7 +194,7 @@ class CrawlRules(HookRules):
 
         One whose end nobody saw runs again, as with pages; of what runs in the background that is a failure as others.
         """
-        end_reason, result = run.row.final_reason, outcome(run.ending())
+        end_reason, result = run.row.final_reason, outcome(run.ended_run())
         if result.reason is Reason.LOST and not item.hook.background:
             item.status, item.run = "queued", None
             return

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.lib import processes
-from archivebox.lib.processes import ProcessIdentity, SpawnLog, Strays
+from archivebox.lib.processes import ProcessIdentity, SpawnLog, StrayProcesses
 from archivebox.machine.process import Process
 
 log = logging.getLogger(__name__)
@@ -72,7 +72,7 @@ def _keys(marks: Collection[str]) -> list[UUID]:
 
 def end_marked(marks: Collection[str]) -> bool:
     """End all processes that bear one of these marks; returns whether all are gone."""
-    return Strays(partial(_bearers, marks)).end_blocking(grace=1.0)
+    return StrayProcesses(partial(_bearers, marks)).end_blocking(grace=1.0)
 
 
 def _bearers(marks: Collection[str]) -> list[ProcessIdentity]:

@@ -55,7 +55,7 @@ class ReadinessCheck:
 
 
 def drain_problem() -> str:
-    """That this machine is to begin nothing, and how that ends; empty where it works."""
+    """Why this machine takes no work, and how that ends; empty where it does."""
     machine = Machine.current()
     if machine.drain_by is None:
         return ""

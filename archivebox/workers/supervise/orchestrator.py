@@ -395,7 +395,7 @@ class Orchestrator:
         self._end(self.listeners)
         self._end(self.workers)
         self._end(self.egress)
-        processes.Strays(processes.orphans).end_blocking(grace=0.5)
+        processes.StrayProcesses(processes.orphans).end_blocking(grace=0.5)
         processes.reap_orphans(None, own=self._children.keys())  # ended by us: no journal, it has to run again
 
     def _end(self, handles: dict[int, WorkerHandle]) -> None:

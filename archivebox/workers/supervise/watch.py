@@ -282,7 +282,7 @@ class OrchestratorWatch:
         if self.spare is not None:
             self.spare.end()
         if self._left_to_us() and not _others_watch():
-            processes.Strays(self._left_to_us).end_blocking(grace=0.5)
+            processes.StrayProcesses(self._left_to_us).end_blocking(grace=0.5)
             self._end_leftovers()
         if self._forced:
             _put_on_record()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from archivebox.contract.failures import BY_KILL, FAILURES, FINAL, Retried
-from archivebox.contract.outcomes import DECLARABLE, DECLARABLE_REASONS, Ending, Outcome, Retry, Status, outcome
+from archivebox.contract.outcomes import DECLARABLE, DECLARABLE_REASONS, EndedRun, Outcome, Retry, Status, outcome
 from archivebox.contract.records import EndReason
 
 CODES = [None, 0, 1, 3, 10, 126, 127, -9, -11, -15]
@@ -24,10 +24,10 @@ KINDS: list[dict[str, Any]] = [
 TAKEN_OVER: list[dict[str, Any]] = [{}, {"taken_over": True}, {"taken_over": True, "unwatched": True}]
 
 
-def failures() -> list[tuple[Ending, Outcome]]:
+def failures() -> list[tuple[EndedRun, Outcome]]:
     every = product(CODES, EndReason, WORDS, AGAIN, KINDS, TAKEN_OVER)
     runs = [
-        Ending(code, end, said, again=again, **kind, **taken)
+        EndedRun(code, end, said, again=again, **kind, **taken)
         for code, end, said, again, kind, taken in every
         if again is None or said is Status.FAILED
     ]
@@ -54,9 +54,9 @@ def test_no_failure_that_a_kill_may_cause_waits_for_somebody_to_ask() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_who_was_killed_without_a_word_runs_again(kind: dict[str, Any]) -> None:
-    assert outcome(Ending(-9, EndReason.SIGNALLED, **kind)).retry
-    assert outcome(Ending(None, EndReason.LOST, **kind)).retry
-    assert outcome(Ending(-9, EndReason.SIGNALLED, taken_over=True, unwatched=True, **kind)).retry
+    assert outcome(EndedRun(-9, EndReason.SIGNALLED, **kind)).retry
+    assert outcome(EndedRun(None, EndReason.LOST, **kind)).retry
+    assert outcome(EndedRun(-9, EndReason.SIGNALLED, taken_over=True, unwatched=True, **kind)).retry
 
 
 def test_the_documented_table_is_the_table() -> None:

@@ -9,7 +9,7 @@ from archivebox.contract.outcomes import (
     BACK_TO_QUEUE,
     CUT_OFF,
     DECLARABLE,
-    Ending,
+    EndedRun,
     Outcome,
     Retry,
     Status,
@@ -23,13 +23,13 @@ WORDS = [None, *DECLARABLE]
 CODES = [1, 2, 9, 11, 126, 127, 255]
 
 
-def row(exit_code: int | None, says: str | None = None, end: EndReason = EndReason.EXITED, **more: Any) -> Ending:
+def row(exit_code: int | None, says: str | None = None, end: EndReason = EndReason.EXITED, **more: Any) -> EndedRun:
     """A run as one row of the table speaks of it; files have content unless ``wrote_bytes`` says otherwise."""
     more.setdefault("wrote_bytes", more.get("wrote_files", False))
-    return Ending(exit_code, end, Status(says) if says else None, **more)
+    return EndedRun(exit_code, end, Status(says) if says else None, **more)
 
 
-def told(exit_code: int | None, says: str | None = None, **more: Any) -> Ending:
+def told(exit_code: int | None, says: str | None = None, **more: Any) -> EndedRun:
     """A background hook that was told to stop at the end."""
     return row(exit_code, says, EndReason.SEALED, background=True, **more)
 
@@ -41,7 +41,7 @@ NO_OPTION = "Usage: on_Snapshot__60_x.py [OPTIONS]\n\nError: No such option: --d
 ARGPARSE = "usage: on_Snapshot__60_x.py [-h]\non_Snapshot__60_x.py: error: unrecognized arguments: --depth\n"
 OPTION_OF_PROGRAM = "Usage: yt-dlp [OPTIONS] URL [URL...]\n\nyt-dlp: error: no such option: --no-such\n"
 
-TABLE: list[tuple[str, Ending, Status, str, bool]] = [
+TABLE: list[tuple[str, EndedRun, Status, str, bool]] = [
     # what happened, the run, status, reason, again
     ("0, succeeded", row(0, "succeeded"), Status.SUCCEEDED, "", False),
     ("0, noresults", row(0, "noresults", **FILES), Status.NORESULTS, "", False),
@@ -199,7 +199,7 @@ TABLE: list[tuple[str, Ending, Status, str, bool]] = [
 
 
 @pytest.mark.parametrize(("what", "run", "status", "reason", "again"), TABLE, ids=[line[0] for line in TABLE])
-def test_each_row_of_the_table(what: str, run: Ending, status: Status, reason: str, again: bool) -> None:
+def test_each_row_of_the_table(what: str, run: EndedRun, status: Status, reason: str, again: bool) -> None:
     found = outcome(run)
     assert (found.status, found.code, found.retry) == (status, reason, again), what
 

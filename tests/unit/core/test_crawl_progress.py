@@ -18,13 +18,13 @@ from archivebox.core.progress import crawl_progress
 from archivebox.core.progress.crawl_progress import (
     CrawlProgress,
     PageNow,
-    Pill,
+    PluginState,
     Size,
     nothing_kept,
     pages_of,
     progress_of,
     sizes_of,
-    with_pills,
+    with_plugin_states,
 )
 from tests import factories
 from tests.status_triggers import arrange
@@ -83,9 +83,9 @@ def test_a_sealed_page_of_which_nothing_came_is_not_said_to_be_done() -> None:
     page = factories.crawl(URLS[0]).snapshot_set.get()
     page.archiveresult_set.all().delete()
     arrange(Snapshot.objects.filter(pk=page.pk), status="sealed")
-    assert [one.verdict for one in with_pills(pages_of([page.pk]))] == ["nothing kept"]
+    assert [one.verdict for one in with_plugin_states(pages_of([page.pk]))] == ["nothing kept"]
     arrange(Snapshot.objects.filter(pk=page.pk), status="started")
-    assert [one.verdict for one in with_pills(pages_of([page.pk]))] == [""]
+    assert [one.verdict for one in with_plugin_states(pages_of([page.pk]))] == [""]
 
 
 @pytest.mark.database
@@ -106,7 +106,7 @@ def test_a_page_of_which_only_its_connection_was_kept_counts_as_nothing() -> Non
 
 @pytest.mark.once
 def test_a_running_page_lists_each_plugins_result_and_a_sealed_one_its_failures() -> None:
-    pills = [Pill(name, status, "", None, None, 0) for name, status in SHOWN.items()]
+    pills = [PluginState(name, status, "", None, None, 0) for name, status in SHOWN.items()]
     key = new_id()
     page = PageNow(key, key, URLS[0], "", "started", 0, "members", 1, 200, tuple(pills))
     assert shown_pills(page) == ["wget", "pdf", "title", "2 skipped"]

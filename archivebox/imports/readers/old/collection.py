@@ -7,9 +7,9 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from archivebox.config.origin import origin_of
-from archivebox.imports.belongings import Belongings
+from archivebox.imports.accounts_and_settings import AccountsAndSettings
 from archivebox.imports.page import ImportedPage, InterruptibleReader, NotImported, Reader, SourceReport
-from archivebox.imports.readers.old.belongings import CONF, belongings_of
+from archivebox.imports.readers.old.accounts_and_settings import CONF, accounts_and_settings_of
 from archivebox.imports.readers.old.database import OldDatabase
 from archivebox.imports.readers.old.moments import of_timestamp
 from archivebox.imports.readers.old.page_folder import PageFolder, headers_of, is_plain_folder
@@ -47,7 +47,7 @@ class OldCollection(InterruptibleReader):
         pages = sum(isinstance(item, OldPage) and item.captured_at is not None for item in self._found())
         kind = f"ArchiveBox {self._database.version} collection" if self._database else "Folder of archived pages"
         identity = self._database.identity if self._database else ""
-        besides = self.belongings().sentence
+        besides = self.accounts_and_settings().sentence
         notes = (f"Besides pages: {besides}.",) if besides else ()
         return SourceReport(kind, pages, files, size, tuple(self._left_out()), identity, notes)
 
@@ -56,8 +56,8 @@ class OldCollection(InterruptibleReader):
             yield from [found] if isinstance(found, NotImported) else self._imported(found)
         yield from self._left_out()
 
-    def belongings(self) -> Belongings:
-        return belongings_of(self._root, self._database)
+    def accounts_and_settings(self) -> AccountsAndSettings:
+        return accounts_and_settings_of(self._root, self._database)
 
     def has_pages(self) -> bool:
         return any(isinstance(item, OldPage) for item in self._found())

@@ -8,7 +8,7 @@ from archivebox.base_models.rows import new_id
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
 from archivebox.lib import processes
-from archivebox.lib.processes import ExitStatus, ProcessIdentity, Strays
+from archivebox.lib.processes import ExitStatus, ProcessIdentity, StrayProcesses
 from archivebox.machine.process import Process
 from archivebox.machine.process_current import command_line
 from archivebox.machine.process_row import exited_columns, started_columns
@@ -38,7 +38,7 @@ class Orphans:
         self.record_new()
         if not self.listed:
             return
-        gone = await Strays(self._to_end).end(grace=self.engine.stop_grace)
+        gone = await StrayProcesses(self._to_end).end(grace=self.engine.stop_grace)
         log.info("Ended strays that bore no mark action=orphans_ended count=%d gone=%s", len(self._told), gone)
         self.engine.reap_orphans()
         for identity in self._told:

@@ -14,10 +14,10 @@ from uuid import UUID
 from django.utils import timezone
 
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.contract.outcomes import BY_TERM, Ending
+from archivebox.contract.outcomes import BY_TERM, EndedRun
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
-from archivebox.core.archiveresult import ending_of
+from archivebox.core.archiveresult import ended_run_of
 from archivebox.core.outputs.output_files import ALL, Claim, Listing, files_before, list_few_outputs, list_outputs
 from archivebox.hooks import HookCall, environment_of_process
 from archivebox.lib import processes
@@ -355,9 +355,9 @@ class HookProcess:
         if self.child is not None:  # its status stays with the kernel until the row is committed
             self.engine.journal.after_commit(self.child.reap)
 
-    def ending(self, *, released: bool = False) -> Ending:
+    def ended_run(self, *, released: bool = False) -> EndedRun:
         """What the contract's table of outcomes asks of a run; ``released``: its object was given back meanwhile."""
-        return ending_of(
+        return ended_run_of(
             self.hook,
             self.output.declared,
             self.listing,

@@ -126,7 +126,7 @@ class PageResults:
     def settle_run(self, item: Planned, run: HookProcess) -> None:
         item.files = run.listing.columns
         released = (self._executor.ending or self._engine.stopping) and not self._executor.is_cancelled
-        result = self._with_regard_to_page(item, outcome(run.ending(released=released)))
+        result = self._with_regard_to_page(item, outcome(run.ended_run(released=released)))
         replayed, item.replay = item.replay, False
         if item.result_id is None or (replayed and self._executor.ending):
             item.status = item.final_status or "succeeded"

@@ -12,7 +12,7 @@ from archivebox.contract.reasons import Reason, split
 from archivebox.contract.records import EndReason, Record
 from archivebox.hooks import prepare_hook
 from archivebox.lib import processes
-from archivebox.lib.processes import UNSEEN, ProcessIdentity, Strays
+from archivebox.lib.processes import UNSEEN, ProcessIdentity, StrayProcesses
 from archivebox.machine.process import Process
 from archivebox.machine.process_row import exited_columns
 from archivebox.workers.execute.capacity.machine_locks import release_machine_locks
@@ -225,7 +225,7 @@ class HookRuns:
         self._engine.reap_orphans()
         ends = [run.tree().end(grace=grace) for run in self._adopted]
         if self._left_behind():
-            ends.append(Strays(self._left_behind).end(grace=grace))
+            ends.append(StrayProcesses(self._left_behind).end(grace=grace))
         await asyncio.gather(*ends, *self._leftovers)
 
     def _left_behind(self) -> list[ProcessIdentity]:

@@ -36,8 +36,8 @@ class ImportedSchedule:
 
 
 @dataclass(frozen=True, slots=True)
-class Belongings:
-    """All of it."""
+class AccountsAndSettings:
+    """What a collection has of each."""
 
     users: tuple[ImportedUser, ...] = ()
     schedules: tuple[ImportedSchedule, ...] = ()
@@ -62,4 +62,4 @@ class Belongings:
 class CollectionReader(Reader, Protocol):
     """A reader of a whole collection."""
 
-    def belongings(self) -> Belongings: ...
+    def accounts_and_settings(self) -> AccountsAndSettings: ...

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from archivebox.config.conffile import ConfError, read_conf
-from archivebox.imports.belongings import Belongings, ImportedSchedule, ImportedUser
+from archivebox.imports.accounts_and_settings import AccountsAndSettings, ImportedSchedule, ImportedUser
 from archivebox.imports.readers.old.database import OldDatabase, Row
 from archivebox.imports.readers.old.moments import moment
 from archivebox.imports.readers.old.record import split_tags
@@ -17,7 +17,7 @@ WORDS = {"hour": "hourly", "day": "daily", "week": "weekly", "month": "monthly",
 """How often, in its words → in ours; the others are alike."""
 
 
-def belongings_of(root: Path, database: OldDatabase | None) -> Belongings:
+def accounts_and_settings_of(root: Path, database: OldDatabase | None) -> AccountsAndSettings:
     """Settings come from its file; whatever is wrong with that is said."""
     users = tuple(_users(database)) if database is not None else ()
     schedules = tuple(_schedules(database)) if database is not None else ()
@@ -27,7 +27,7 @@ def belongings_of(root: Path, database: OldDatabase | None) -> Belongings:
             settings = {name: value for name, value in read_conf(conf).items() if name not in OWN_SETTINGS}
         except ConfError as error:
             problem = str(error)
-    return Belongings(users, schedules, settings, problem)
+    return AccountsAndSettings(users, schedules, settings, problem)
 
 
 def _users(database: OldDatabase) -> Iterator[ImportedUser]:

@@ -19,7 +19,7 @@ from archivebox.core.intake.request import CrawlRequest, Requester
 from archivebox.crawls.schedule import CrawlSchedule
 from archivebox.hooks import known_settings
 from archivebox.hooks.stored_settings import stored_settings, write_settings
-from archivebox.imports.belongings import Belongings, ImportedSchedule, ImportedUser
+from archivebox.imports.accounts_and_settings import AccountsAndSettings, ImportedSchedule, ImportedUser
 from archivebox.imports.page import NotImported
 from archivebox.imports.text import clean
 
@@ -28,7 +28,7 @@ class _LeftOutError(ValueError):
     """Why one of them is not imported."""
 
 
-def import_belongings(found: Belongings, by: User) -> list[NotImported]:
+def import_accounts_and_settings(found: AccountsAndSettings, by: User) -> list[NotImported]:
     """Returns what is not imported."""
     problems = [NotImported("ArchiveBox.conf", found.problem)] if found.problem else []
     attempts = [(f"account {user.username}", partial(_import_user, user, by)) for user in found.users]
