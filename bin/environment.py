@@ -175,7 +175,7 @@ def build(place: Place, lock_descriptor: int) -> None:
     building = place.env.with_name(place.env.name + ".building")
     retired = place.env.with_name(place.env.name + ".retired")
     for left in (building, retired):
-        shutil.rmtree(left, ignore_errors=True)
+        remove(left)
     copy = place.env.with_name(place.env.name + ".requirements")
     shutil.copy2(place.lock, copy)  # the file may change while pip works: what is stamped is what was installed
     wanted = place._replace(lock=copy)
@@ -194,8 +194,16 @@ def build(place: Place, lock_descriptor: int) -> None:
         building.rename(place.env)
     finally:
         for left in (building, retired):
-            shutil.rmtree(left, ignore_errors=True)
+            remove(left)
         copy.unlink(missing_ok=True)
+
+
+def remove(path: Path) -> None:
+    """Removes a folder with all that is in it; of a link the link alone."""
+    if path.is_symlink():
+        path.unlink()
+    else:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def run_pip(building: Path, requirements: Path, lock_descriptor: int) -> None:

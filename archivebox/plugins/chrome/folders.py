@@ -13,7 +13,7 @@ import time
 
 REMOVE_TIME, REMOVE_AGAIN = 2.0, 0.02  # seconds in which a folder must be gone; between two attempts
 FOLDER_PREFIX = "archivebox-chrome-"
-MEMORY_FOLDER, MEMORY_ROOM = "/dev/shm", 1 << 30  # noqa: S108  (mkdtemp follows); bytes that must be free there
+MEMORY_FOLDER, MEMORY_ROOM = "/dev/shm", 256 << 20  # noqa: S108  (mkdtemp follows); bytes that must be free there
 SOCKET = f"/{FOLDER_PREFIX}12345678/org.chromium.Chromium.123456/SingletonSocket"
 
 
