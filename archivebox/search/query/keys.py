@@ -46,7 +46,7 @@ RESULT_STATUSES = {
 }
 VISIBILITIES = {
     "public": "visible to everyone who may open the site",
-    "members": "visible to everyone who is signed in",
+    "members": "visible to everyone who is logged in",
     "private": "visible to its owner and administrators alone",
 }
 TYPES: dict[str, tuple[str, ...]] = {

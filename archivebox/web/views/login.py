@@ -100,7 +100,7 @@ def link(request: HttpRequest, token: str) -> HttpResponse:
         return render(request, "web/link.html", {"user_name": user.username})
     start_session(request, user, backend=BACKEND)
     if not user.has_usable_password():
-        messages.info(request, "Signed in. Set a password now, or later from your account menu.")
+        messages.info(request, "Logged in. Set a password now, or later from your account menu.")
     answer = redirect(settings.LOGIN_REDIRECT_URL if user.has_usable_password() else "password")
     login_throttle.remember(answer, user.username)
     return answer

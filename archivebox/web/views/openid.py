@@ -105,7 +105,7 @@ def _entered(request: HttpRequest, provider: OpenIDSettings, attempt: Attempt) -
     counted.succeeded()
     start_session(request, user, backend=BACKEND)
     request.session[BY_PROVIDER] = True
-    return _onward(request, attempt.onward, "Signed in")
+    return _onward(request, attempt.onward, "Logged in")
 
 
 def _ask(request: HttpRequest, attempt: Attempt) -> str:
