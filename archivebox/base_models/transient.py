@@ -2,6 +2,7 @@
 
 import errno
 import logging
+import math
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -56,14 +57,15 @@ def retry_transient(
     before_again: Callable[[], object] = lambda: None,
     of: tuple[type[Exception], ...] = (*OF_DATABASE, OSError),
     tell: Callable[[str], object] = log.warning,
+    patience: float = math.inf,
 ) -> T:
     """Carry out ``work``, again and again while what it needs is away; ``tell`` is told so once.
 
     ``work`` does all or nothing: one transaction, or what may be done twice. ``before_again`` puts right what a try
-    may have left; ``of``: kinds of errors that may be waited out. Within a transaction nothing is tried again: that is
-    for who began it.
+    may have left; ``of``: kinds of errors that may be waited out; ``patience``: seconds after which the error is raised
+    all the same. Within a transaction nothing is tried again: that is for who began it.
     """
-    told = ""
+    told, until = "", time.monotonic() + patience
     while True:
         try:
             if told:
@@ -71,7 +73,7 @@ def retry_transient(
             return work()
         except of as error:
             sentence = transient_problem(error)
-            if not sentence or connection.in_atomic_block:
+            if not sentence or connection.in_atomic_block or time.monotonic() > until:
                 raise
             if sentence != told:
                 tell(sentence)

@@ -1,6 +1,7 @@
 """How the process that runs this very code finds, makes and ends its own row."""
 
 import logging
+import math
 import os
 import sys
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import psutil
 from django.db import connections
 
 from archivebox.base_models.rows import new_id
-from archivebox.base_models.transient import retry_transient
+from archivebox.base_models.transient import OF_DATABASE, retry_transient
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
 from archivebox.lib.processes import ExitStatus, ProcessIdentity
@@ -124,10 +125,16 @@ class OwnProcess(StartedProcess):
         if not type(self).objects.filter(pk=self.pk).update(**columns):
             self.save(force_insert=True)  # the row was lost with the database server that had it
 
-    def finish_after(self, error: BaseException | None) -> int:
-        """Record one's own end, by this error if there is one, as soon as the database is there; returns the status."""
+    def finish_after(self, error: BaseException | None, patience: float = math.inf) -> int:
+        """Record one's own end, by this error if there is one, as soon as the database is there; returns the status.
+
+        ``patience``: seconds after which it is not recorded.
+        """
         code, text = (0, "") if error is None else (1, repr(error))
-        retry_transient(lambda: self.finish(code, text))
+        try:
+            retry_transient(lambda: self.finish(code, text), patience=patience)
+        except OF_DATABASE as problem:
+            log.warning("The end of this process is not recorded: %s action=end_not_recorded", problem)
         return code
 
 

@@ -532,7 +532,8 @@ def main(
         "parent_id": orchestrator_id,
         "cmd": ["archivebox", "worker", "--process-id", str(process_id)],  # forked: the kernel shows its parent's
     }
-    process = retry_transient(lambda: Process.begin(process_id, **columns))
+    begin, say_alive = partial(Process.begin, process_id, **columns), partial(_say_alive, pulse)
+    process = retry_transient(begin, before_again=say_alive)
     connection.close()  # the journal's thread has one of its own
     error: BaseException | None = None
     try:
@@ -546,6 +547,12 @@ def main(
         DATA_FOLDER.worker_lock(process_id).unlink(missing_ok=True)  # else it says what is to be claimed back
     os.close(lock)
     return code
+
+
+def _say_alive(pulse: int | None) -> None:
+    """While it waits for the database, at its start; BrokenPipeError if the orchestrator is gone: then it ends."""
+    if pulse is not None:
+        os.write(pulse, WorkerSignal.HEARTBEAT)
 
 
 async def _work(

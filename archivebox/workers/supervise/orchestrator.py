@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from types import FrameType
 from uuid import UUID
@@ -54,6 +55,9 @@ OVERSLEPT = 1.0
 """Seconds beyond its time by which a sleep tells that we were stopped: Ctrl-Z, or a suspended machine."""
 WIND_DOWN = 8.0
 """Seconds that workers have to put everything down."""
+RECORD_TIME = 10.0
+"""Seconds for the database to take the records of the end. Where it is away for longer, the next start makes them:
+nothing is left that runs, and nobody waits for this process."""
 POLL_WATCHERS = 1.0
 """Seconds between two looks for watchers where no kernel tells."""
 FIRST_WATCHER = 3.0
@@ -391,24 +395,23 @@ class Orchestrator:
     def _wind_down(self) -> None:
         """End the workers before their proxy: their hooks can use it until then."""
         self._watched.unwatch_all()
-        self._end(self.commands)
-        self._end(self.listeners)
-        self._end(self.workers)
+        self._end(self.commands, self.listeners, self.workers)
         self._end(self.egress)
         processes.StrayProcesses(processes.orphans).end_blocking(grace=0.5)
         processes.reap_orphans(None, own=self._children.keys())  # ended by us: no journal, it has to run again
 
-    def _end(self, handles: dict[int, WorkerHandle]) -> None:
-        for handle in handles.values():
+    def _end(self, *groups: Children) -> None:
+        """End all of these at once; what takes too long is killed."""
+        for handle in chain.from_iterable(group.values() for group in groups):
             handle.identity.signal(signal.SIGTERM)
         deadline = time.monotonic() + WIND_DOWN
-        while handles and time.monotonic() < deadline:
+        while any(groups) and time.monotonic() < deadline:
             for key, _ in self.selector.select(0.2 if processes.PORTABLE else max(0.0, deadline - time.monotonic())):
                 key.data()
             self._reap()
-        for handle in handles.values():
+        for handle in chain.from_iterable(group.values() for group in groups):
             handle.identity.signal(signal.SIGKILL)
-        while handles:
+        while any(groups):
             self.selector.select(0.2)
             self._drain()
             self._reap()
@@ -466,12 +469,12 @@ def main(
         connections.close_all()
         count = wish or os.cpu_count() or 1
         Orchestrator(process, count, lock, as_needed=wish is None, commands=commands, spare=spare).run()
-        retry_transient(recovery.close_remaining_rows)
+        retry_transient(recovery.close_remaining_rows, patience=RECORD_TIME)
         # Who only adds now and then has no worker that lives for ten seconds.
         cleanup_today(settings.get_int("PROCESS_RETENTION_DAYS"))
     except Exception as problem:
         error = problem
         log.exception("The orchestrator broke action=orchestrator_broke")
-    code = process.finish_after(error)
+    code = process.finish_after(error, RECORD_TIME)
     connection.close()
     return code

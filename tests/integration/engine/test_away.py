@@ -1,13 +1,16 @@
 """A database server that goes away and comes back: whoever works on it waits, says so once, and goes on."""
 
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.integration.engine.driver import PATIENCE, REPOSITORY, Collection, collection
+from archivebox.lib.processes import marked
+from tests.integration.engine.driver import PATIENCE, REPOSITORY, Collection, collection, identity_of, is_locked
 from tests.suite.packages import missing
 from tests.suite.postgres import Cluster, cluster
 
@@ -55,6 +58,46 @@ def test_add_and_its_workers_outlive_a_restart_of_the_database(server: Cluster, 
     assert before < len(on_it.ledger) == len(set(on_it.ledger)) == PAGES * 3
     on_it.wait_until_gone()
     on_it.check_nothing_left()
+
+
+def test_nothing_runs_on_without_a_watcher_while_the_database_is_away(server: Cluster, on_it: Collection) -> None:
+    on_it.plugin(
+        "slow",
+        {
+            "on_Crawl__10_holder.daemon.bg.sh": "echo ready\nsleep 600\n",
+            "on_Snapshot__10_page.sh": 'echo began >> "$DATA_DIR/ledger"\nsleep 600\n',
+        },
+    )
+    on_it.add()
+    watcher = on_it.watch()
+    on_it.wait("work", lambda: on_it.ledger)
+    on_it.forget_rows()
+    server.stop()
+    watcher.kill()
+    watcher.wait()
+    on_it.watchers.clear()
+    on_it.wait("nobody orchestrates", lambda: not is_locked(on_it.root / "run" / "orchestrator.lock"))
+    assert not marked(on_it.root)
+    server.start()
+    assert on_it.row("Snapshot", "status")["status"] == "started", "it is taken up by whoever comes next"
+
+
+def test_a_worker_that_begins_while_the_database_is_away_is_not_killed(server: Cluster, on_it: Collection) -> None:
+    on_it.plugin("slow", {"on_Snapshot__10_page.sh": 'echo began >> "$DATA_DIR/ledger"\nsleep 600\n'})
+    on_it.add()
+    on_it.watch(WORKERS="1", ARCHIVEBOX_LEASE_SECONDS="8")
+    on_it.wait("work", lambda: on_it.ledger)
+    (worker,) = on_it.processes(worker_type="worker")
+    log = on_it.root / "logs" / "orchestrator.log"
+    on_it.forget_rows()
+    server.stop()
+    identity_of(worker).signal(signal.SIGKILL)
+    on_it.wait("it has a successor, which waits", lambda: log.read_text().count(AWAY) > 1)
+    time.sleep(20)  # longer than a lease, after which a silent worker is killed
+    assert "did not respond" not in log.read_text()
+    server.start()
+    on_it.wait("it has the page", lambda: on_it.row("Snapshot", "owner")["owner"] not in {None, worker["pk"]})
+    on_it.leave()
 
 
 def test_a_job_goes_on_once_the_database_is_back_in_the_same_worker(server: Cluster, on_it: Collection) -> None:
