@@ -17,6 +17,7 @@ import socket
 import sys
 import time
 import traceback
+from functools import partial
 from types import FrameType
 from typing import NoReturn
 from uuid import UUID
@@ -38,7 +39,7 @@ from archivebox.lib import processes
 from archivebox.machine.host import forget_current_machine
 from archivebox.machine.process import Process
 from archivebox.machine.process_current import forget_current_process, set_command_line
-from archivebox.workers.signals import WorkerSignal
+from archivebox.workers.signals import WorkerSignal, say_alive
 
 log = logging.getLogger(__name__)
 
@@ -264,7 +265,9 @@ def listen() -> socket.socket:
 def main(process_id: UUID, orchestrator_id: UUID, pulse: socket.socket) -> int:
     """Take commands until told to stop; returns the exit status."""
     processes.set_title("archivebox commands")
-    return Process.run_service(process_id, orchestrator_id, "commands", lambda: _serve(pulse))
+    return Process.run_service(
+        process_id, orchestrator_id, "commands", lambda: _serve(pulse), while_away=partial(say_alive, pulse.fileno())
+    )
 
 
 def _serve(pulse: socket.socket) -> None:

@@ -74,8 +74,19 @@ class OwnProcess(StartedProcess):
         return row
 
     @classmethod
-    def run_service(cls, process_id: UUID, orchestrator_id: UUID, name: str, work: Callable[[], None]) -> int:
-        """Do ``work``, for which the orchestrator has forked this process, on record; returns the exit status."""
+    def run_service(
+        cls,
+        process_id: UUID,
+        orchestrator_id: UUID,
+        name: str,
+        work: Callable[[], None],
+        *,
+        while_away: Callable[[], object],
+    ) -> int:
+        """Do ``work``, for which the orchestrator has forked this process, on record; returns the exit status.
+
+        ``while_away``: called again and again while the database cannot take the record of its start.
+        """
         columns = {
             "process_type": cls.TypeChoices.WORKER,
             "worker_type": name,
@@ -83,7 +94,7 @@ class OwnProcess(StartedProcess):
             "cmd": ["archivebox", name],  # forked: the kernel shows its parent's
             "pwd": str(DATA_FOLDER.root),
         }
-        process = retry_transient(lambda: cls.begin(process_id, **columns))
+        process = retry_transient(lambda: cls.begin(process_id, **columns), before_again=while_away)
         connections.close_all()
         error: BaseException | None = None
         try:

@@ -1,5 +1,6 @@
 """The one-byte messages between an orchestrator and its children, over their socket pairs."""
 
+import os
 from enum import Enum
 
 
@@ -19,3 +20,8 @@ class OrchestratorSignal(bytes, Enum):
     SIBLING_DIED = b"d"
     SIBLING_ADDED = b"s"
     """One more worker divides the machine's capacity with them."""
+
+
+def say_alive(pulse: int) -> None:
+    """Send a heartbeat while the database is waited for, at a start; BrokenPipeError if the orchestrator is gone."""
+    os.write(pulse, WorkerSignal.HEARTBEAT)

@@ -27,7 +27,7 @@ from archivebox.workers.egress import policies
 from archivebox.workers.egress.crawl_proxies import hook_password, receive_sockets
 from archivebox.workers.egress.local_addresses import LocalAddresses, key_of, line_of
 from archivebox.workers.egress.policies import Hooks
-from archivebox.workers.signals import WorkerSignal
+from archivebox.workers.signals import WorkerSignal, say_alive
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -255,7 +255,13 @@ def main(process_id: UUID, orchestrator_id: UUID, *, ports_in: socket.socket, pu
     """Be the egress process until told to stop, or until the orchestrator has gone; returns the exit status."""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # two for each connection
-    return Process.run_service(process_id, orchestrator_id, "egress", lambda: asyncio.run(_serve(ports_in, pulse)))
+    return Process.run_service(
+        process_id,
+        orchestrator_id,
+        "egress",
+        lambda: asyncio.run(_serve(ports_in, pulse)),
+        while_away=partial(say_alive, pulse.fileno()),
+    )
 
 
 async def _serve(ports_in: socket.socket, pulse: socket.socket) -> None:

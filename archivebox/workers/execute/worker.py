@@ -46,7 +46,7 @@ from archivebox.workers.queue import claim, disk_space, due, fleet, orphans, rec
 from archivebox.workers.queue.idle import retry_when_idle
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.readiness_check import ReadinessCheck
-from archivebox.workers.signals import OrchestratorSignal, WorkerSignal
+from archivebox.workers.signals import OrchestratorSignal, WorkerSignal, say_alive
 
 log = logging.getLogger(__name__)
 
@@ -532,8 +532,8 @@ def main(
         "parent_id": orchestrator_id,
         "cmd": ["archivebox", "worker", "--process-id", str(process_id)],  # forked: the kernel shows its parent's
     }
-    begin, say_alive = partial(Process.begin, process_id, **columns), partial(_say_alive, pulse)
-    process = retry_transient(begin, before_again=say_alive)
+    while_away = partial(say_alive, pulse) if pulse is not None else lambda: None
+    process = retry_transient(partial(Process.begin, process_id, **columns), before_again=while_away)
     connection.close()  # the journal's thread has one of its own
     error: BaseException | None = None
     try:
@@ -547,12 +547,6 @@ def main(
         DATA_FOLDER.worker_lock(process_id).unlink(missing_ok=True)  # else it says what is to be claimed back
     os.close(lock)
     return code
-
-
-def _say_alive(pulse: int | None) -> None:
-    """While it waits for the database, at its start; BrokenPipeError if the orchestrator is gone: then it ends."""
-    if pulse is not None:
-        os.write(pulse, WorkerSignal.HEARTBEAT)
 
 
 async def _work(

@@ -11,6 +11,7 @@ import signal
 import socket
 import time
 from contextlib import suppress
+from functools import partial
 from uuid import UUID
 
 from django.db import connection
@@ -20,7 +21,7 @@ from archivebox.base_models.wakeups import CHANNEL, sender_id, wake_local_worker
 from archivebox.base_models.work import RENEW_EVERY
 from archivebox.lib.wakeup import wakeup_pipe
 from archivebox.machine.process import Process
-from archivebox.workers.signals import WorkerSignal
+from archivebox.workers.signals import WorkerSignal, say_alive
 
 log = logging.getLogger(__name__)
 
@@ -108,4 +109,10 @@ class FleetListener:
 def main(process_id: UUID, orchestrator_id: UUID, *, pulse: socket.socket) -> int:
     """Be the listener until told to stop, or until the orchestrator has gone; returns the exit status."""
     connection.settings_dict["OPTIONS"] = {**LINK, **connection.settings_dict["OPTIONS"]}
-    return Process.run_service(process_id, orchestrator_id, "listener", lambda: FleetListener(pulse).run())
+    return Process.run_service(
+        process_id,
+        orchestrator_id,
+        "listener",
+        lambda: FleetListener(pulse).run(),
+        while_away=partial(say_alive, pulse.fileno()),
+    )
