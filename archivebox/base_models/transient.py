@@ -61,9 +61,10 @@ def retry_transient(
 ) -> T:
     """Carry out ``work``, again and again while what it needs is away; ``tell`` is told so once.
 
-    ``work`` does all or nothing: one transaction, or what may be done twice. ``before_again`` puts right what a try
-    may have left; ``of``: kinds of errors that may be waited out; ``patience``: seconds after which the error is raised
-    all the same. Within a transaction nothing is tried again: that is for who began it.
+    ``work`` does all or nothing: one transaction, or what may be done twice. ``before_again`` is called before
+    each further try: it puts right what one may have left, or says that this process lives. ``of``: kinds of errors
+    that may be waited out; ``patience``: seconds after which the error is raised all the same. Within a transaction
+    nothing is tried again: that is for who began it.
     """
     told, until = "", time.monotonic() + patience
     while True:

@@ -13,7 +13,7 @@ import psutil
 from django.db import connections
 
 from archivebox.base_models.rows import new_id
-from archivebox.base_models.transient import OF_DATABASE, retry_transient
+from archivebox.base_models.transient import OF_DATABASE, retry_transient, transient_problem
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
 from archivebox.lib.processes import ExitStatus, ProcessIdentity
@@ -145,6 +145,8 @@ class OwnProcess(StartedProcess):
         try:
             retry_transient(lambda: self.finish(code, text), patience=patience)
         except OF_DATABASE as problem:
+            if not transient_problem(problem):
+                raise
             log.warning("The end of this process is not recorded: %s action=end_not_recorded", problem)
         return code
 

@@ -165,7 +165,7 @@ class Server:
             known = self.codes.get(script)
             if known is None or known[0] != stamp:
                 known = self.codes[script] = (stamp, code_of(script, stat.st_mtime))
-        except (OSError, SyntaxError, ValueError, ImportError):
+        except (OSError, SyntaxError, ValueError):
             return None
         return known[1]
 

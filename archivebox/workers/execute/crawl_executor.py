@@ -131,7 +131,7 @@ class CrawlRunExecutor(LeasedItem):
     async def end(self, event: str) -> None:
         """End its trees, run ``on_CrawlEnd``, and put the row down: sealed, or back in the queue."""
         if event == "seal" and self._deaths:
-            await self._count_deaths_again()
+            await self._restore_deaths()
         await self.steps.end_everything(EndReason.SEALED, self.engine.stop_grace)
         if event == "seal":
             for hook in discover_hooks("CrawlEnd"):
@@ -143,8 +143,8 @@ class CrawlRunExecutor(LeasedItem):
         await self.engine.journal.read(_end_lease, self.lease, event)
         self.finish()
 
-    async def _count_deaths_again(self) -> None:
-        """What its workers died of may come now, and not of its pages, for which each of them had it ready."""
+    async def _restore_deaths(self) -> None:
+        """Restore the count of its workers' deaths, which becoming ready has reset: its end may be what kills them."""
         self.engine.journal.update(CrawlRun, self.lease.pk, {"attempts": self._deaths}, self.lease)
         await self.engine.journal.flush()
 

@@ -63,8 +63,6 @@ GATHER_WHILE_FULL = 0.2
 """Seconds until a worker that has no place for a page polls all the same: there may be other work, or a request."""
 WATCH_LEASES_EVERY = RENEW_EVERY / 10
 """Seconds between two looks whether the time of a lease is over that could not be renewed."""
-AFTER_SPARE = 0.01
-"""Seconds without a hook to start after which the fork server goes on to warm up, where the browser runs already."""
 POLL_AGAIN = 0.02
 """Seconds until a woken worker that found nothing polls once more."""
 MOST_LATE = 32
@@ -125,7 +123,7 @@ class Worker:
 
     async def run(self) -> None:
         self._listen_for_the_end()
-        self.engine.starter.warm_up(AFTER_SPARE if self.engine.spares.one_waits else processes.LATER_AFTER)
+        self.engine.starter.warm_up()  # warms up while we look for work
         beating = [self.engine.in_background(beat) for beat in self._beats()]
         try:
             while not self._stopping.is_set():

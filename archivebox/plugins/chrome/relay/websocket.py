@@ -31,7 +31,7 @@ class WebSocket:
         self.answer = b""
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Return the messages that `data` completes. Raises Refused, also for a closing frame."""
+        """Return the messages that `data` completes. Raises PeerRefused, also for a closing frame."""
         self._buffer += data
         messages = [] if self._open else self._greeting()
         while self._open and (frame := self._next_frame()) is not None:

@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 
 START_AFTER = 0.5
 """Seconds without any work after which one is started: what comes at once has the processors to itself."""
+WARM_UP_AFTER = 0.01
+"""Seconds after a hook's start until the fork server goes on to warm up where the command has started the browser."""
 KEPT_FOR = 600.0
 """Seconds after the latest crawl that would have used one."""
 
@@ -126,12 +128,8 @@ class Spares:
         call = SpareCall(hook, early.recipe.env, {})
         self._engine.proxies.adopt_reserved(early.detach_port())
         self._waiting = SpareProcess.of_command(self._engine, call, early)
+        self._engine.starter.later_after = WARM_UP_AFTER
         self._used_at = self._engine.loop.time()
-
-    @property
-    def one_waits(self) -> bool:
-        """Whether there is one that has been started and nobody has yet."""
-        return self._waiting is not None
 
     def _leave_recipe(self, hook: Hook | None, call: Call) -> None:
         """For the next command like ours: it starts one before it has loaded what this worker is made of."""

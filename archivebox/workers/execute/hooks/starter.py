@@ -110,6 +110,8 @@ class HookStarter:
         self._own = _folder_of(sys.executable)
         self._used_once: set[str] = set()
         """Pythons of environments by which a hook has been started since the worker was idle."""
+        self.later_after = LATER_AFTER
+        """Seconds after a hook's start until a fork server goes on to warm up."""
         self._servers: dict[str, RecordedServer] = {}
         """By the folder that their Python really lies in: an environment that was upgraded is another."""
 
@@ -145,9 +147,9 @@ class HookStarter:
             launch.env["PYTHONPATH"] = str(HOOK_PATH)
         return processes.spawn(launch)
 
-    def warm_up(self, later_after: float = LATER_AFTER) -> ForkServer | None:
+    def warm_up(self) -> ForkServer | None:
         """The fork server of our own Python; started at once by a new worker. None: hooks start cold."""
-        return self._fork_server(self._own, sys.executable, PRELOAD, PRELOAD_LATER, later_after)
+        return self._fork_server(self._own, sys.executable, PRELOAD, PRELOAD_LATER)
 
     @property
     def own_pids(self) -> tuple[int, ...]:
@@ -164,12 +166,7 @@ class HookStarter:
         return server if server is not None and server.is_warm else None
 
     def _fork_server(
-        self,
-        folder: str,
-        python: str,
-        preload: Sequence[str],
-        later: Sequence[str] = (),
-        later_after: float = LATER_AFTER,
+        self, folder: str, python: str, preload: Sequence[str], later: Sequence[str] = ()
     ) -> ForkServer | None:
         """The one of a Python, started again after its death."""
         if not ForkServer.available() or os.environ.get("ARCHIVEBOX_FORK") == "0":
@@ -178,19 +175,17 @@ class HookStarter:
         if known is not None and not known.server.alive:
             self._close_row(self._servers.pop(folder), EndReason.SIGNALLED)
             known = None
-        if known is None and (known := self._start_server(python, preload, later, later_after)) is not None:
+        if known is None and (known := self._start_server(python, preload, later)) is not None:
             self._servers[folder] = known
         return None if known is None else known.server
 
-    def _start_server(
-        self, python: str, preload: Sequence[str], later: Sequence[str], later_after: float
-    ) -> RecordedServer | None:
+    def _start_server(self, python: str, preload: Sequence[str], later: Sequence[str]) -> RecordedServer | None:
         key = new_id()
         server = ForkServer(
             python=python,
             preload=preload,
             later=later,
-            later_after=later_after,
+            later_after=self.later_after,
             log=DATA_FOLDER.process_log("forkserver", key, "stderr"),
             spawn_log=self._spawn_log.path,
             sys_path=[str(HOOK_PATH)],
