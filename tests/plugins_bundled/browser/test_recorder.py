@@ -272,8 +272,9 @@ def test_a_document_that_loads_itself_again_is_kept_each_time(crawl: Crawl, site
     assert len(whole) > 1
     assert len(documents) <= len(whole) + 1, "the last one may have been on its way when recording ended"
     assert sum(b"location.reload()" not in body for body in bodies) <= len(documents) - len(whole)
-    (served,) = {one.body for one in recording.served if served_path(site, one.url) == "/reload"}
-    assert {(one.status, one.sha256) for one in whole} == {(200, served)}
+    served = {one.body for one in recording.served if served_path(site, one.url) == "/reload"}  # some broken off
+    (kept,) = {(one.status, one.sha256) for one in whole}
+    assert kept in {(200, body) for body in served}
 
 
 @pytest.mark.usefixtures("busy")

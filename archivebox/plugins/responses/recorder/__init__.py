@@ -120,7 +120,8 @@ class Recorder:
         """Keep what has not ended as far as it came."""
         for identifier, chain in list(self._chains.items()):
             if chain.hops and not chain.last.complete:
-                self._end_early(chain.last, "time", "not finished when the page was closed")
+                chain.last.cut("time", "not finished when the page was closed")
+                chain.last.complete = True
             self._save(identifier, waiting=False)
 
     # --- what is listened to ------------------------------------------------------------------------------------
@@ -159,6 +160,12 @@ class Recorder:
     def _ask(self, method: str, params: Params, session: str, on_reply: Callable[[Params | None], None]) -> None:
         """Ask; `on_reply` gets the answer, or None where there is none to be had."""
         self._asked[self._connection.begin(method, params, session)] = on_reply
+
+    def _ask_about(
+        self, hop: RecordedExchange, method: str, params: Params, session: str, on_reply: Callable[[Params | None], None]
+    ) -> None:
+        """Ask about an exchange; an answer that comes after its end is of no use any more."""
+        self._ask(method, params, session, lambda answer: None if hop.complete else on_reply(answer))
 
     # --- the life of a request ----------------------------------------------------------------------------------
 
@@ -218,10 +225,10 @@ class Recorder:
         """Have the body sent as it comes; of a quick answer some, or all, has come before that is asked for."""
 
         def on_reply(answer: Params | None) -> None:
-            if answer is not None and not (hop.complete or hop.taken or hop.body.size):
+            if answer is not None and not (hop.taken or hop.body.size):
                 hop.body.write(base64.b64decode(answer.get("bufferedData", "")))
 
-        self._ask("Network.streamResourceContent", {"requestId": identifier}, session, on_reply)
+        self._ask_about(hop, "Network.streamResourceContent", {"requestId": identifier}, session, on_reply)
 
     def _redirected(self, hop: RecordedExchange, params: Params, url: str) -> None:
         hop.answered(params["redirectResponse"], wire_headers=params.get("redirectHasExtraInfo", False))
@@ -263,7 +270,7 @@ class Recorder:
     def _finished(self, event: CDPEvent) -> None:
         session, params = event.session, event.params
         hop = self._hop(params)
-        if hop is None:
+        if hop is None or hop.is_file:
             return
         hop.wire, hop.seconds, hop.ended = int(params["encodedDataLength"]), params["timestamp"] - hop.began, True
         streamed = hop.announced > 0 and hop.body.size + hop.body.cut >= min(hop.announced, hop.body.limit)
@@ -273,9 +280,12 @@ class Recorder:
             self._ask_for_body(params["requestId"], hop, session)
 
     def _ask_for_body(self, identifier: str, hop: RecordedExchange, session: str) -> None:
+        """Ask for the whole body, once: a document may be stopped, ended and replaced, each of which is told."""
+        if hop.asked:
+            return
+        hop.asked = True
+
         def on_reply(answer: Params | None) -> None:
-            if hop.complete:
-                return
             # Chromium 156 gives an empty body at times, where it has told of bytes.
             if answer is not None and (answer["body"] or not hop.announced):
                 hop.body.clear()
@@ -292,7 +302,7 @@ class Recorder:
                 hop.truncated = hop.truncated or "disconnect"
             self._complete(identifier, hop)
 
-        self._ask("Network.getResponseBody", {"requestId": identifier}, session, on_reply)
+        self._ask_about(hop, "Network.getResponseBody", {"requestId": identifier}, session, on_reply)
 
     def _fetch_again(self, identifier: str, hop: RecordedExchange, session: str) -> None:
         """Have the page fetch what a service worker made for it, of which the browser keeps nothing.
@@ -310,7 +320,7 @@ class Recorder:
 
         self._fetched_again.add(hop.url)
         wish = {"expression": FETCH_AGAIN % json.dumps(hop.url), "awaitPromise": True, "returnByValue": True}
-        self._ask("Runtime.evaluate", wish, session, on_reply)
+        self._ask_about(hop, "Runtime.evaluate", wish, session, on_reply)
 
     def _failed(self, event: CDPEvent) -> None:
         params = event.params
@@ -322,7 +332,7 @@ class Recorder:
             self._fetch_file(params["requestId"], hop)
         elif hop.taken or hop.status in BODILESS or hop.is_whole:
             self._complete(params["requestId"], hop)
-        else:
+        elif not hop.asked:
             error = params.get("blockedReason") or params["errorText"]
             self._ask_for_rest(params["requestId"], hop, event.session, error)
 
@@ -334,11 +344,12 @@ class Recorder:
                 hop.body.clear()
                 hop.body.write(data)
             if not hop.is_whole:
-                self._end_early(hop, "disconnect", error)
+                hop.cut("disconnect", error)
             self._complete(identifier, hop)
 
         if hop.announced > hop.body.size and not hop.body.cut:
-            self._ask("Network.getResponseBody", {"requestId": identifier}, session, on_reply)
+            hop.asked = True
+            self._ask_about(hop, "Network.getResponseBody", {"requestId": identifier}, session, on_reply)
         else:
             on_reply(None)
 
@@ -350,11 +361,6 @@ class Recorder:
     def _fetch_anew(self, identifier: str, hop: RecordedExchange) -> None:
         """The browser drops what came of a document whose loading was stopped: have it once more, while it is shown."""
         Download(self._ask, self._connection.tab, hop, lambda: self._complete(identifier, hop)).fetch()
-
-    def _end_early(self, hop: RecordedExchange, truncated: str, error: str) -> None:
-        hop.error, hop.complete = error, True
-        if hop.status and not hop.has_no_body:
-            hop.truncated = truncated
 
     def _complete(self, identifier: str, hop: RecordedExchange) -> None:
         hop.complete = True

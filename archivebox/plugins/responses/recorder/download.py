@@ -47,18 +47,22 @@ class Download:
         self._hop.answered(as_response(paused), wire_headers=True)
         length = self._hop.header("content-length")
         if length.isdigit() and int(length) >= LARGE:
-            self._cancel_navigation()
-            self.fetch()
+            self._fetch_large()
             return
         self._ask("Fetch.takeResponseBodyAsStream", self._request(), self._session, self._opened)
 
     def fetch(self) -> None:
-        """Have the file from its beginning, without a navigation: a large one takes longer than a page may."""
+        """Have the file from its beginning, without a navigation."""
         self._hop.body.clear()
-        os.nice(POLITE)
         wish = {"frameId": self._hop.frame, "url": self._hop.url}
         options = {"options": {"disableCache": False, "includeCredentials": True}}
         self._ask("Network.loadNetworkResource", wish | options, self._session, self._fetched)
+
+    def _fetch_large(self) -> None:
+        """Have a file without the navigation, as it takes longer than a page may."""
+        self._cancel_navigation()
+        os.nice(POLITE)
+        self.fetch()
 
     def _request(self) -> Params:
         return {"requestId": self._paused["requestId"]}
@@ -83,8 +87,7 @@ class Download:
             self._cancel_navigation()
             self._finish("disconnect" if answer is None else "")
         elif self._cancel_at and time.monotonic() > self._cancel_at:
-            self._cancel_navigation()
-            self.fetch()
+            self._fetch_large()
         else:
             self._read()
 

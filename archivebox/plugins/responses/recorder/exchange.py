@@ -52,6 +52,7 @@ class RecordedExchange:
         self.seconds = 0.0
         self.error = self.truncated = ""
         self.expects_wire_headers = False
+        self.asked = False  # the browser was asked for what it has of the body
         self.taken = False  # the body was taken before the page got it
         self.is_file = False  # the page's own document, which is no page: the browser got nothing of it
         self.complete = False
@@ -77,6 +78,12 @@ class RecordedExchange:
         self.taken = True
         self.body.clear()
         self.body.write(data)
+
+    def cut(self, truncated: str, error: str) -> None:
+        """End before all has come, for a reason that is a word of WARC-Truncated."""
+        self.error = error
+        if self.status and not self.has_no_body:
+            self.truncated = truncated
 
     def apply_wire_headers(self, params: Params) -> None:
         """Take responseReceivedExtraInfo. Where the cache asked, 304 is there, and 200 in what the page sees."""
