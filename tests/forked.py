@@ -169,7 +169,8 @@ class ForkedProcess:
 
     def send_signal(self, signum: int) -> None:
         if self.poll() is None:
-            os.kill(self.pid, signum)
+            with suppress(ProcessLookupError):  # ended, and its fork server has yet to say so
+                os.kill(self.pid, signum)
 
     def terminate(self) -> None:
         self._process.terminate()

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import nullcontext
 from pathlib import Path
+from types import MappingProxyType
 from typing import BinaryIO, NamedTuple
 
 from tests.empty import EMPTY
@@ -41,6 +42,9 @@ NOT_OF_TESTS = frozenset({"DATABASE_URL", "DATA_DIR", "PYTHONDONTWRITEBYTECODE"}
 MOST_UNSTEADY = 5
 """Failures of a part beyond which nothing is tried again: that many are no accident."""
 
+WIDE = "200"
+"""Columns of what pytest prints: its summary says of a failed test what there is room for."""
+
 
 class Part(NamedTuple):
     """One run of pytest."""
@@ -58,8 +62,8 @@ class Outcome(NamedTuple):
     passed: int
     failed: int
     skipped: int
-    unsteady: tuple[str, ...] = ()
-    """Those that failed, and passed in peace."""
+    unsteady: Mapping[str, str] = MappingProxyType({})
+    """Those that failed, and passed in peace, with what they said."""
 
     @property
     def green(self) -> bool:
@@ -69,7 +73,7 @@ class Outcome(NamedTuple):
     def __str__(self) -> str:
         """The plain closing line, and what is to be mended."""
         line = f"{self.name}: {self.passed} passed, {self.failed} failed, {self.skipped} skipped"
-        return "\n".join([line, *(f"  unsteady: {test}" for test in self.unsteady)])
+        return "\n".join([line, *(f"  unsteady: {test}: {said}" for test, said in self.unsteady.items())])
 
 
 class Runs:
@@ -138,13 +142,13 @@ class Runs:
         second, printed = self.run(Part(f"{part.name}, in peace", tests, part.env), aside=True)
         print(f"\n=== {second.name} ===\n{printed}", flush=True)
         still = failed_in(printed)
-        passed = tuple(test for test in tests if test not in still) if second.passed else ()
+        passed = {test: named[test] for test in tests if test not in still} if second.passed else {}
         return outcome._replace(unsteady=passed)
 
 
-def failed_in(printed: str) -> tuple[str, ...]:
-    """The tests that pytest's summary names as failed."""
-    return tuple(dict.fromkeys(re.findall(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", printed, re.MULTILINE)))
+def failed_in(printed: str) -> dict[str, str]:
+    """The tests that pytest's summary names as failed, with what each said."""
+    return dict(re.findall(r"^(?:FAILED|ERROR) (\S.*?)(?: - (.*))?$", printed, re.MULTILINE))
 
 
 def _count(report: Path) -> tuple[int, int, int]:
@@ -171,7 +175,7 @@ def main(arguments: list[str]) -> int:
         tempfile.TemporaryDirectory(prefix="empty-") as empty,
         tempfile.TemporaryDirectory(prefix="path-") as programs,
     ):
-        env = {name: value for name, value in os.environ.items() if name not in NOT_OF_TESTS}
+        env = {name: value for name, value in os.environ.items() if name not in NOT_OF_TESTS} | {"COLUMNS": WIDE}
         outcomes = run({SHARED: lib, EMPTY: empty, **env, "PATH": path.restricted(Path(programs))}, arguments)
     print()
     for outcome in outcomes:

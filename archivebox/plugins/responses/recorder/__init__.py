@@ -162,7 +162,12 @@ class Recorder:
         self._asked[self._connection.begin(method, params, session)] = on_reply
 
     def _ask_about(
-        self, hop: RecordedExchange, method: str, params: Params, session: str, on_reply: Callable[[Params | None], None]
+        self,
+        hop: RecordedExchange,
+        method: str,
+        params: Params,
+        session: str,
+        on_reply: Callable[[Params | None], None],
     ) -> None:
         """Ask about an exchange; an answer that comes after its end is of no use any more."""
         self._ask(method, params, session, lambda answer: None if hop.complete else on_reply(answer))
