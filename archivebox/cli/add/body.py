@@ -158,7 +158,7 @@ def chosen_policy(
 ) -> DuplicatePolicy:
     if overwrite and (update or only_new):
         given = "--update" if update else "--only-new"
-        raise BadInputError(f"{given} keeps the versions that are there, --overwrite retires them: choose one.")
+        raise BadInputError(f"{given} keeps the versions that are there, --overwrite removes them: choose one.")
     chosen = {
         DuplicatePolicy.UPDATE: update,
         DuplicatePolicy.SKIP: only_new,

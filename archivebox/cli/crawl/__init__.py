@@ -41,7 +41,7 @@ COMMAND = group(
             [
                 option(
                     "--status",
-                    text="queued: resume it, with its retired pages; paused: pause it; sealed or cancelled: end it.",
+                    text="queued: resume it, with its removed pages; paused: pause it; sealed or cancelled: end it.",
                     type=click.Choice(["queued", "paused", "sealed", "cancelled"]),
                 ),
                 option("--label", text="A name for it.", metavar="TEXT"),
@@ -50,7 +50,7 @@ COMMAND = group(
         ),
         delete_command(
             "crawl",
-            "End crawls, and retire their pages: `archivebox crawl update --status queued ID` brings them back.",
+            "End crawls, and remove their pages: `archivebox crawl update --status queued ID` brings them back.",
             CRAWL,
             "archivebox crawl list --urls__icontains spam.example | archivebox crawl delete --yes",
         ),

@@ -7,7 +7,7 @@ from archivebox.cli.former import former_options
 OPTIONS = [
     words("which", "[URL|ID|-]..."),
     *FILTERS,
-    flag("--retired", text="Those that were removed."),
+    flag("--removed", "--retired", "retired", text="Those that were removed."),
     LIMIT,
     SORT,
     *FORMATS,

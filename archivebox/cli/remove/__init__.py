@@ -7,7 +7,7 @@ from archivebox.cli.model_commands import DRY_RUN, YES
 
 OPTIONS = [words("which", "[URL|ID|-]..."), *FILTERS, EVERY, YES, DRY_RUN, *former_options("remove")]
 TEXT = (
-    "Retire snapshots: they leave every list, their files stay until retention. Shows first what it would do.\n\n"
+    "Remove snapshots: they leave every list, their files stay until retention. Shows first what it would do.\n\n"
     "archivebox search 'is:failed host:example.org' | archivebox remove --yes\n\n"
     f"{BY_STDIN} With neither nothing is removed, unless --all is given.\n\n{SNAPSHOT_LOOKUPS}"
 )
@@ -15,5 +15,5 @@ COMMAND = command(
     "remove",
     "remove.body",
     TEXT,
-    [*OPTIONS, flag("--undo", text="Bring retired ones back instead.")],
+    [*OPTIONS, flag("--undo", text="Bring removed ones back instead.")],
 )

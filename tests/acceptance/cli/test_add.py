@@ -166,7 +166,7 @@ def test_the_same_url_again_is_a_new_version_update_is_not_and_overwrite_retires
     assert len(cli("list").records) == 3
     assert cli("add", "--bg", "--overwrite", GOOD).record["retired"] == 2
     assert [record["url"] for record in cli("list").records] == [GOOD, "https://other.test/"]
-    assert len(cli("list", "--retired").records) == 2
+    assert len(cli("list", "--removed").records) == 2
 
 
 @pytest.mark.database

@@ -175,7 +175,7 @@ def test_remove_shows_first_then_retires_and_brings_back(cli: Type, collection: 
     assert len(cli("list").records) == 1
     assert cli("remove", "--tag", "old", "--yes").record["snapshots"] == 1
     assert cli("list").records == []
-    assert cli("list", "--retired").record["url"] == GOOD
+    assert cli("list", "--removed").record["url"] == GOOD
     assert cli("remove", "--undo", "--yes", GOOD).record["snapshots"] == 1
     assert cli("list").record["retired_at"] is None
     assert collection.is_dir()
