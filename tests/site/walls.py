@@ -20,6 +20,7 @@ from urllib.parse import quote
 from tests.site.prose import LANGUAGES, Prose
 from tests.site.wire import Request, Response, Route, page
 
+HOUR = 3_600_000  # milliseconds
 HEAD = '<link rel="stylesheet" href="/style.css"><link rel="icon" href="/favicon.ico">'
 CHALLENGE = """<h1>Checking your browser</h1><p>This takes a moment.</p>
 <script>setTimeout(() => { document.cookie = "harbour_pass=1; path=/challenge"; location.reload(); }, %d);</script>"""
@@ -50,7 +51,7 @@ def challenge(request: Request) -> Response:
     if "harbour_pass=1" in request.headers.get("cookie", ""):
         return _article("Behind the challenge")
     status = request.number("status", 200, 599) or 200
-    body = CHALLENGE % request.number("ms", 800, 60_000)
+    body = CHALLENGE % request.number("ms", 800, HOUR)
     return Response(page("Just a moment", body), status=status, headers=(("Cache-Control", "no-store"),))
 
 
@@ -71,8 +72,8 @@ def members(request: Request) -> Response:
 
 def late(request: Request) -> Response:
     """A document that another replaces after the load: what says so is a file, so that nothing foretells it."""
-    kind, ms = request.path.rpartition("/")[2], request.number("ms", 600, 60_000)
-    goes = {"letters": "/login?next=/late/letters", "visitors": "/challenge?status=403&ms=60000", "notice": "/after"}
+    kind, ms = request.path.rpartition("/")[2], request.number("ms", 600, HOUR)
+    goes = {"letters": "/login?next=/late/letters", "visitors": f"/challenge?status=403&ms={HOUR}", "notice": "/after"}
     script = f'<script src="/late/go.js?to={quote(goes.get(kind, "/after"), safe="")}&ms={ms}"></script>'
     if kind != "notice":
         body = "".join(f"<p>{Prose(kind, LANGUAGES['en']).sentences(3, 5)}</p>" for _ in range(6))
@@ -83,7 +84,7 @@ def late(request: Request) -> Response:
 def go(request: Request) -> Response:
     """The script that goes elsewhere after a while."""
     text = "setTimeout(() => { window.open(%s, '_self'); }, %d);"
-    body = text % (json.dumps(request.value("to", "/")), request.number("ms", 600, 60_000))
+    body = text % (json.dumps(request.value("to", "/")), request.number("ms", 600, HOUR))
     return Response(body.encode(), "text/javascript")
 
 
