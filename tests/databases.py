@@ -33,11 +33,16 @@ def copy_database(of: Path, to: Path) -> None:
         _create(to, _names[of])
 
 
-def own_database(server: str, template: str = "") -> str:
-    """The URL of a new database on the server that a URL names, empty or a copy of the one named ``template``."""
+def own_database(server: str, template: str = "", *, encoding: str = "") -> str:
+    """The URL of a new database on the server that a URL names, empty or a copy of the one named ``template``.
+
+    ``encoding``: another one than that of the server's databases.
+    """
     name = f"own_{uuid.uuid4().hex}"
     with psycopg.connect(server, autocommit=True) as connection:
         copied = f' TEMPLATE "{template}"' if template else ""
+        if encoding:
+            copied = f" TEMPLATE template0 ENCODING '{encoding}'"
         if connection.info.server_version >= FILE_COPY_SINCE:  # takes half of the CPU time of making and dropping it
             copied += " STRATEGY FILE_COPY"
         connection.execute(f'CREATE DATABASE "{name}"{copied}'.encode())

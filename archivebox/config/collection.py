@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from archivebox.config.applied_migrations import applied_migrations
-from archivebox.config.database import database_url
+from archivebox.config.database import database_url, encoding_problem
 from archivebox.config.database_copy import DatabaseCopyError
 from archivebox.config.migration_backup import back_up_before_migrations
 from archivebox.config.origin import APPLICATION_ID, Origin, origin_of
@@ -127,6 +127,18 @@ def refuse_partly_migrated(folder: DataFolder) -> None:
         )
 
 
+def refuse_other_encodings(folder: DataFolder) -> None:
+    """CollectionError where the database cannot store all text: workers would fail at each page that has some."""
+    from django.db import connection  # what asks for its settings
+
+    if not database_url(folder):
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW server_encoding")
+        if problem := encoding_problem(cursor.fetchone()[0]):
+            raise CollectionError(problem)
+
+
 def refuse_unwritable(folder: DataFolder) -> None:
     """CollectionError where this user may not write, or the disk is read-only: every command leaves a row and a log."""
     for path in (folder.root, folder.run, folder.logs, folder.logs / "cli.log", folder.database):
@@ -169,6 +181,7 @@ def open_collection(*, create: bool, is_move: bool = False) -> None:
         if not _is_ready(folder, stamp):
             with _other_versions_kept_away(folder, stamp):
                 with _one_machine_at_a_time(folder):
+                    refuse_other_encodings(folder)
                     refuse_partly_migrated(folder)
                     _migrate(folder)
                     _share_secrets(folder)

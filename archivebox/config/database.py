@@ -57,6 +57,16 @@ def postgres_settings(url: str) -> dict[str, object]:
     }
 
 
+def encoding_problem(encoding: str | None) -> str:
+    """Why a database of PostgreSQL in this encoding cannot be used, and what to do; empty where it can."""
+    if encoding == "UTF8":
+        return ""
+    return (
+        f"The database of DATABASE_URL is encoded in {encoding}, which cannot store the text of all pages. Create it "
+        "again: CREATE DATABASE name TEMPLATE template0 ENCODING 'UTF8'"
+    )
+
+
 def _port(parts: SplitResult) -> int | str | None:
     """Empty where none is named, None for what is no port."""
     try:

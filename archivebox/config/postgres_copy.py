@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from archivebox.config.database import postgres_settings
+from archivebox.config.database import encoding_problem, postgres_settings
 from archivebox.config.database_copy import DatabaseCopyError
 from archivebox.lib import processes
 
@@ -56,6 +56,8 @@ def opened_cursor(url: str) -> "Iterator[psycopg.Cursor[tuple[Any, ...]]]":
 
     try:
         with psycopg.connect(_conninfo(url), password=_password(url)) as connection, connection.cursor() as cursor:
+            if problem := encoding_problem(connection.info.parameter_status("server_encoding")):
+                raise DatabaseCopyError(problem)
             yield cursor
     except psycopg.Error as error:
         raise DatabaseCopyError(f"The database of DATABASE_URL does not answer: {error}".strip() + ".") from None

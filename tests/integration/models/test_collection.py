@@ -12,9 +12,11 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from archivebox.lib.files import locked
+from tests.databases import own_database
 
 CHECKOUT = Path(__file__).parents[3]
 OPEN = """
@@ -35,6 +37,16 @@ from archivebox.base_models.users import system_user
 mine = Process.current()
 crawl = create_crawl([Seed(f"https://example.com/{number}") for number in range(20)], created_by=system_user())
 print(json.dumps({"machine": str(Machine.current().pk), "process": str(mine.pk), "crawl": str(crawl.pk)}))
+"""
+JOIN = """
+from archivebox.config.collection import CollectionError, choose_data_dir
+from archivebox.config.joining import join
+from archivebox.storage.layout import DataFolder
+try:
+    join(DataFolder(choose_data_dir()))
+except CollectionError as error:
+    print(error)
+    raise SystemExit(2)
 """
 
 
@@ -199,3 +211,31 @@ def test_a_power_cut_while_urls_are_accepted_leaves_all_or_what_is_removed(used:
         assert database.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
     assert sorted(counts.values()) in ([20], [20, 10_000])
     assert crawls == len(counts)
+
+
+@pytest.mark.database
+@pytest.mark.skipif("DATABASE_URL" not in os.environ, reason="it is asked of PostgreSQL")
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+def test_a_database_that_cannot_store_all_text_is_refused_and_stays_empty(tmp_path: Path, encoding: str) -> None:
+    url = own_database(os.environ["DATABASE_URL"], encoding=encoding)
+    process = start(tmp_path / "data", DATABASE_URL=url)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 2, err
+    assert out.startswith(
+        f"The database of DATABASE_URL is encoded in {encoding}, which cannot store the text of all pages."
+    )
+    with psycopg.connect(url) as connection:
+        assert connection.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchall() == [(0,)]
+
+
+@pytest.mark.database
+@pytest.mark.skipif("DATABASE_URL" not in os.environ, reason="it is asked of PostgreSQL")
+def test_a_machine_does_not_join_a_collection_in_such_a_database(tmp_path: Path) -> None:
+    url = own_database(os.environ["DATABASE_URL"], encoding="SQL_ASCII")
+    with psycopg.connect(url) as connection:
+        connection.execute("CREATE TABLE django_migrations ()")
+        connection.execute("CREATE TABLE core_snapshot ()")
+    process = start(tmp_path / "data", JOIN, DATABASE_URL=url)
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, out.split(",")[0]) == (2, "The database of DATABASE_URL is encoded in SQL_ASCII"), err
+    assert not (tmp_path / "data").exists()
