@@ -73,8 +73,8 @@ test-modes: env  ## the engine's tests and chaos, all three ways to start hooks,
 bare-root:  ## the README's commands on a fresh Debian, as root and as a sudoer (needs root)
 	tests/bare_root.sh both
 
-image:  ## build the container's image with podman and try it (needs root and programs that it names; half an hour)
-	tests/image.sh both
+image:  ## build the container's image with IMAGE_ENGINE (podman, docker) and try it (needs root; half an hour)
+	IMAGE_ENGINE=$(or $(IMAGE_ENGINE),podman) tests/image.sh both
 
 compose: env  ## validate the compose files against the schema of Compose
 	.venv/bin/uv tool run --quiet check-jsonschema --builtin-schema vendor.compose-spec packaging/compose*.yaml

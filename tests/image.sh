@@ -1,15 +1,19 @@
 #!/bin/bash
-# Builds the image of the Dockerfile with podman, on a Debian of debootstrap's instead of a registry's, and tries it.
+# Builds the image of the Dockerfile with podman or docker, on a Debian of debootstrap's instead of a registry's, and tries it.
 #
-# Usage (as root): tests/image.sh [build | try | both]
-# It needs podman, podman-compose, debootstrap, nginx, curl and half an hour, mostly for Debian's packages. `make image` is
-# `tests/image.sh both`. What is built stays as localhost/archivebox and localhost/archivebox-base. What is tried has a
-# network of loopback and containers alone: nothing of it needs the internet. What is not tried: docker.
-set -euo pipefail
+# Usage (as root): [IMAGE_ENGINE=docker] tests/image.sh [build | try | both]
+# It needs podman and podman-compose, or docker.io and docker-compose; debootstrap, nginx, curl; and half an hour, mostly for
+# Debian's packages. `make image` is `tests/image.sh both`. What is built stays: with podman as localhost/archivebox and
+# localhost/archivebox-base, with docker in a folder of this script's own, whose daemon runs as long as the script. What is tried
+# has a network of loopback and containers alone: nothing of it needs the internet.
+set -Eeuo pipefail
+trap 'echo "FAILED: line $LINENO: $BASH_COMMAND" >&2' ERR
 
 checkout=$(cd "$(dirname "$0")/.." && pwd -P)
+engine=${IMAGE_ENGINE:-podman}
 image=localhost/archivebox
-base=localhost/archivebox-base
+if [ "$engine" = docker ]; then image=archivebox; fi
+base=$image-base
 suite=${IMAGE_SUITE:-bookworm}
 # The mirror that this system has its own packages from.
 mirror=$({ cat /etc/apt/sources.list /etc/apt/sources.list.d/debian* 2>/dev/null || true; } |
@@ -27,7 +31,7 @@ limits=(--network=host --shm-size=1g)
 hardened=(--security-opt "seccomp=$profile" --security-opt no-new-privileges
     --cap-drop ALL --cap-add CHOWN --cap-add SETGID --cap-add SETPCAP --cap-add SETUID)
 
-run() { podman run --rm "${limits[@]}" "$@"; }
+run() { "$engine" run --rm "${limits[@]}" "$@"; }
 
 make_base() {
     local root=$work/root name changes=()
@@ -45,16 +49,50 @@ make_base() {
     for name in PIP_CERT PIP_INDEX_URL PIP_DEFAULT_TIMEOUT NODE_EXTRA_CA_CERTS; do
         if [ -n "${!name:-}" ]; then changes+=(--change "ENV $name=${!name}"); fi
     done
-    tar -C "$root" -c . | podman import --quiet "${changes[@]}" - "$base" >/dev/null
+    tar -C "$root" -c . | "$engine" import "${changes[@]}" - "$base" >/dev/null 2>&1
     rm -rf "$root"
 }
 
 build() {
-    podman image exists "$base" || make_base
+    local options=(--quiet --network=host --build-arg "BASE=$base" --tag "$image")
+    "$engine" image inspect "$base" >/dev/null 2>&1 || make_base
     step 'the image'
-    podman build --quiet --network=host --isolation=chroot --layers --build-arg "BASE=$base" --tag "$image" "$checkout"
-    podman images "$image"
+    if [ "$engine" = podman ]; then options+=(--isolation=chroot --layers); fi
+    "$engine" build "${options[@]}" "$checkout"
+    "$engine" images "$image"
     sizes
+    if [ "$engine" = docker ]; then build_postgres; fi
+}
+
+# PostgreSQL for compose.fleet.yaml: Debian's, with as much of the official image's interface as that file uses.
+build_postgres() {
+    step 'PostgreSQL'
+    mkdir "$work/postgres"
+    cat >"$work/postgres/start" <<'SH'
+#!/bin/sh
+set -eu
+export PATH="$(echo /usr/lib/postgresql/*/bin):$PATH"
+data=/var/lib/postgresql/data
+install -d -o postgres -g postgres -m 700 "$data"
+run() { setpriv --reuid=postgres --regid=postgres --clear-groups "$@"; }
+if [ ! -e "$data/PG_VERSION" ]; then
+    echo "$POSTGRES_PASSWORD" >/tmp/password
+    chown postgres /tmp/password
+    run initdb --username="$POSTGRES_USER" --pwfile=/tmp/password --auth=scram-sha-256 --encoding=UTF8 --pgdata="$data"
+    rm /tmp/password
+    echo 'host all all all scram-sha-256' >>"$data/pg_hba.conf"
+    echo "CREATE DATABASE \"$POSTGRES_USER\"" | run postgres --single -D "$data" postgres
+fi
+exec setpriv --reuid=postgres --regid=postgres --clear-groups postgres -D "$data" -c listen_addresses='*'
+SH
+    chmod 755 "$work/postgres/start"
+    cat >"$work/postgres/Dockerfile" <<DOCKER
+FROM $base
+RUN apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends postgresql
+COPY start /usr/local/bin/start
+CMD ["start"]
+DOCKER
+    docker build --quiet --network=host --tag postgres:17 "$work/postgres"
 }
 
 # What the image is made of, in MB; docs/install.md has it as a table.
@@ -77,10 +115,26 @@ sizes() {
 # --- trying it -------------------------------------------------------------------------------------------------------
 
 # Containers may have no more than this process has itself.
-write_limits() {
+limit_podman() {
     printf '[containers]\ncgroups = "disabled"\ndefault_ulimits = ["nofile=%s:%s", "nproc=32768:32768"]\n' \
         "$(ulimit -Hn)" "$(ulimit -Hn)" >"$work/containers.conf"
     export CONTAINERS_CONF=$work/containers.conf
+}
+
+# A daemon in the namespaces of this script; what it has built stays.
+begin_docker() {
+    local folder=${IMAGE_DOCKER:-/var/lib/archivebox-image}
+    export DOCKER_HOST=unix://$work/docker.sock
+    local options=(--host "$DOCKER_HOST" --data-root "$folder" --exec-root "$work/docker" --pidfile "$work/docker.pid"
+        --exec-opt native.cgroupdriver=cgroupfs)
+    if [ "$1" = build ]; then options+=(--bridge=none --iptables=false); fi # in the network of this machine
+    dockerd "${options[@]}" >"$work/docker.log" 2>&1 &
+    daemon=$!
+    for _ in $(seq 100); do
+        if docker info >/dev/null 2>&1; then return; fi
+        sleep 0.2
+    done
+    fail "docker does not answer: $(tail -5 "$work/docker.log")"
 }
 
 begin_site() {
@@ -162,16 +216,22 @@ HTML
     grep -q SwiftShader "$work/out" || fail 'WebGL'
 }
 
-# Where a volume lies below /data, as users/ of compose.fleet.yaml does, which an podman makes as root.
+# Where a volume lies below /data, as users/ of compose.fleet.yaml does, which the engine makes as root.
 try_volume() {
     step 'a volume for users/'
-    podman volume create "archivebox-$$" >/dev/null
+    "$engine" volume create "archivebox-$$" >/dev/null
     run "${hardened[@]}" -v "archivebox-$$:/data/users" "$image" sh -c 'touch /data/users/file && stat -c %u /data/users/file' ||
         fail 'the volume cannot be written to'
-    podman volume rm "archivebox-$$" >/dev/null
+    "$engine" volume rm "archivebox-$$" >/dev/null
 }
 
-compose() { (cd "$work/compose" && podman-compose "$@" 2>>"$work/compose.log"); }
+compose() { (cd "$work/compose" && "$engine-compose" "$@" 2>>"$work/compose.log"); }
+
+# Docker checks by itself, every 30 seconds; podman does where systemd has it do so.
+is_healthy() {
+    if [ "$engine" = podman ]; then podman healthcheck run "$1" >/dev/null 2>&1; return; fi
+    [ "$(docker inspect --format '{{.State.Health.Status}}' "$1")" = healthy ]
+}
 
 # compose.yaml over the collection of try_add, and nginx before both ports as docs/reverse-proxy.md has it, but without TLS.
 try_compose() {
@@ -190,13 +250,13 @@ services:
       TRUSTED_PROXIES: 10.0.0.0/8
 YAML
     compose -f compose.yaml -f override.yaml up --no-build --detach >"$work/out" || { cat "$work/compose.log"; fail 'compose.yaml'; }
-    name=$(podman ps --format '{{.Names}}' | head -1)
+    name=$("$engine" ps --format '{{.Names}}' | head -1)
     for _ in $(seq 120); do
-        if podman healthcheck run "$name" >/dev/null 2>&1; then break; fi
+        if is_healthy "$name"; then break; fi
         sleep 1
     done
-    podman healthcheck run "$name" || { podman logs "$name"; fail 'the check of compose.yaml finds no health'; }
-    podman exec "$name" archivebox-entrypoint doctor >"$work/out"
+    is_healthy "$name" || { "$engine" logs "$name"; fail 'the check of compose.yaml finds no health'; }
+    "$engine" exec "$name" archivebox-entrypoint doctor >"$work/out"
     grep '"name":"sandbox","state":"ok"' "$work/out" || fail 'Chromium has no sandbox'
 
     {
@@ -218,8 +278,56 @@ YAML
     "${visit[@]}" --location "http://archive.example.org/web/latest/$(cat "$work/url")" >"$work/page" || fail 'the page of a snapshot'
     frame=$(grep -oE 'http://[a-z0-9-]+\.pages\.example\.org[^"]*' "$work/page" | head -1 | sed 's/&amp;/\&/g') || true
     [ "$frame" ] || fail "no frame: $(cat "$work/page")"
-    "${visit[@]}" --location "$frame" | grep -qi '<html' || fail "nothing at $frame"
+    "${visit[@]}" --location "$frame" >"$work/page" && grep -qi '<html' "$work/page" || fail "nothing at $frame"
     echo "$frame"
+}
+
+fleet() { (cd "$work/fleet" && docker-compose -p fleet -f compose.fleet.yaml -f override.yaml "$@" 2>>"$work/fleet.log"); }
+
+# compose.fleet.yaml: a server and three workers, one of which is killed while it archives; all pages are archived once.
+try_fleet() {
+    local folder=$work/fleet urls=() path
+    step 'compose.fleet.yaml, with three workers, one of which is killed'
+    mkdir "$folder"
+    cp "$checkout/packaging/compose.fleet.yaml" "$checkout/packaging/seccomp.json" "$folder"
+    cat >"$folder/override.yaml" <<YAML
+services:
+  site:
+    image: $image
+    entrypoint: [python3, /checkout/tests/site/serve.py, --host, 0.0.0.0, --port, "80"]
+    volumes: ["$checkout:/checkout:ro"]
+    networks: {default: {aliases: [a.test, b.test, c.test, d.test, e.test, f.test]}} # of one host two pages at a time
+  server: &private
+    environment: {PRIVATE_NETWORK_ALLOWLIST: "172.16.0.0/12,192.168.0.0/16"}
+  worker: *private
+YAML
+    export POSTGRES_PASSWORD=secret SECRET_KEY=0123456789abcdef0123456789abcdef0123456789abcdef
+    fleet down --volumes >/dev/null || fail "$(cat "$work/fleet.log")" # of a trial that was killed
+    fleet up --no-build --detach --scale worker=3 >"$work/out" || { cat "$work/fleet.log"; fail 'compose.fleet.yaml'; }
+    for _ in $(seq 180); do
+        if answers http://127.0.0.1:8000/health/; then break; fi
+        sleep 1
+    done
+    answers http://127.0.0.1:8000/health/ || { fleet logs; fail 'the server of the fleet does not answer'; }
+    for path in {a,b,c,d,e,f}.test/{colour,article,unicode,tall}; do urls+=("http://$path"); done
+    fleet exec -T server archivebox-entrypoint add --bg "${urls[@]}" >"$work/out" || { cat "$work/out"; fail 'add'; }
+    for _ in $(seq 100); do
+        if docker top fleet_worker_2 | grep -q 'chromium.*type=renderer'; then break; fi
+        sleep 0.2
+    done
+    docker top fleet_worker_2 | grep -q 'chromium.*type=renderer' || fail 'the second worker opened no page'
+    docker kill --signal KILL fleet_worker_2 >/dev/null
+    for _ in $(seq 300); do
+        fleet exec -T server archivebox-entrypoint list --status sealed </dev/null >"$work/sealed"
+        if [ "$(grep -c '"type":"Snapshot"' "$work/sealed")" = "${#urls[@]}" ]; then break; fi
+        sleep 1
+    done
+    [ "$(grep -c '"type":"Snapshot"' "$work/sealed")" = "${#urls[@]}" ] || { fleet logs; fail "$(cat "$work/sealed")"; }
+    fleet exec -T server archivebox-entrypoint archiveresult list --plugin screenshot </dev/null >"$work/out"
+    [ "$(grep -c '"status":"succeeded"' "$work/out")" = "${#urls[@]}" ] || fail "$(cat "$work/out")"
+    fleet exec -T server archivebox-entrypoint sh -c 'ls users/*/snapshots/*/*/*/screenshot/screenshot.*' </dev/null >"$work/out"
+    [ "$(wc -l <"$work/out")" = "${#urls[@]}" ] || fail "$(cat "$work/out")"
+    printf '%s pages on %s machines, %s of them begun again\n' "${#urls[@]}" 4 "$(grep -vc '"fence":1,' "$work/sealed")"
 }
 
 # Without our profile and without user namespaces; the server is process 1, and ends in order within its grace.
@@ -235,27 +343,27 @@ json.dump(profile, open(sys.argv[2], "w"))
 PY
     run --security-opt "seccomp=$work/none.json" -v "$work/new:/data" "$image" add --index-only "$(cat "$work/url")" 2>"$work/err"
     grep 'Chromium runs without its sandbox' "$work/err" || fail 'add says nothing of the sandbox'
-    podman run --detach --name "$name" "${limits[@]}" --cap-drop ALL --cap-add CHOWN --cap-add SETGID --cap-add SETPCAP \
+    "$engine" run --detach --name "$name" "${limits[@]}" --cap-drop ALL --cap-add CHOWN --cap-add SETGID --cap-add SETPCAP \
         --cap-add SETUID --security-opt "seccomp=$work/none.json" -e ADMIN_USERNAME=alice -e ADMIN_PASSWORD=secret \
         -e CSRF_TRUSTED_ORIGINS=https://archive.example.org -e BIND_ADDR=127.0.0.1:8764 -v "$work/new:/data" "$image" >/dev/null
     for _ in $(seq 120); do
         if answers http://127.0.0.1:8764/health/; then break; fi
         sleep 1
     done
-    answers http://127.0.0.1:8764/health/ || { podman logs "$name"; fail 'the server does not answer'; }
+    answers http://127.0.0.1:8764/health/ || { "$engine" logs "$name"; fail 'the server does not answer'; }
     for _ in $(seq 60); do
-        if podman logs "$name" 2>&1 | grep -q 'Log in'; then break; fi
+        if "$engine" logs "$name" 2>&1 | grep -q 'Log in'; then break; fi
         sleep 1
     done
-    orphan=$(podman exec "$name" sh -c 'sleep 2 >/dev/null & echo $!')
-    podman exec "$name" grep '^PPid:' "/proc/$orphan/status" | grep -w 1 || fail 'the parent of an orphan is not process 1'
-    sleep 4
-    if podman exec "$name" test -e "/proc/$orphan"; then fail 'an orphan was not reaped'; fi
-    podman exec "$name" sh -c 'cat /proc/[0-9]*/stat' | grep ' Z ' && fail 'a zombie is left'
-    podman stop --time 60 "$name" >/dev/null
-    status=$(podman inspect --format '{{.State.ExitCode}}' "$name")
-    podman logs "$name" >"$work/out" 2>&1
-    podman rm "$name" >/dev/null
+    orphan=$("$engine" exec "$name" sh -c 'sleep 10 >/dev/null & echo $!')
+    "$engine" exec "$name" grep '^PPid:' "/proc/$orphan/status" | grep -w 1 || fail 'the parent of an orphan is not process 1'
+    sleep 12
+    if "$engine" exec "$name" test -e "/proc/$orphan"; then fail 'an orphan was not reaped'; fi
+    "$engine" exec "$name" sh -c 'cat /proc/[0-9]*/stat' | grep ' Z ' && fail 'a zombie is left'
+    "$engine" stop --time 60 "$name" >/dev/null
+    status=$("$engine" inspect --format '{{.State.ExitCode}}' "$name")
+    "$engine" logs "$name" >"$work/out" 2>&1
+    "$engine" rm "$name" >/dev/null
     cat "$work/out"
     [ "$status" = 143 ] || fail "the server ended with status $status"
     grep -q 'Chromium runs without its sandbox' "$work/out" || fail 'nothing was said of the sandbox'
@@ -265,13 +373,18 @@ PY
 
 clean_up() {
     if [ -e "$work/compose/override.yaml" ]; then compose -f compose.yaml -f override.yaml down >/dev/null || true; fi
-    kill ${site:+"$site"} ${proxy:+"$proxy"} 2>/dev/null || true
+    if [ -e "$work/fleet/override.yaml" ]; then fleet down --volumes >/dev/null || true; fi
+    kill ${site:+"$site"} ${proxy:+"$proxy"} ${daemon:+"$daemon"} 2>/dev/null || true
+    if [ "${daemon:-}" ]; then
+        wait "$daemon" || true
+        umount "$work"/docker/netns/* 2>/dev/null || true
+    fi
     rm -rf --one-file-system "$work"
 }
 
 [ "$(id -u)" = 0 ] || { echo 'tests/image.sh needs root (debootstrap, mounts)' >&2; exit 2; }
-for program in podman podman-compose debootstrap nginx curl; do
-    command -v "$program" >/dev/null || { echo "please type: apt-get install $program" >&2; exit 2; }
+for program in "$engine" "$engine-compose" debootstrap nginx curl; do
+    command -v "$program" >/dev/null || { echo "please install $program" >&2; exit 2; }
 done
 if [ "${1:-both}" = both ]; then
     "$0" build
@@ -293,10 +406,14 @@ chmod 755 "$work"
 trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
+case $engine in
+podman) if [ "$1" = try ]; then limit_podman; fi ;;
+docker) begin_docker "$1" ;;
+*) fail "no engine that is known here: $engine" ;;
+esac
 case $1 in
 build) build ;;
 try)
-    write_limits
     begin_site
     try_programs
     try_add
@@ -305,6 +422,7 @@ try)
     try_import
     try_server
     try_compose
+    if [ "$engine" = docker ]; then compose -f compose.yaml -f override.yaml down >/dev/null && try_fleet; fi
     step 'all is well'
     ;;
 *) echo 'usage: tests/image.sh [build | try | both]' >&2; exit 2 ;;
