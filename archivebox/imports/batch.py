@@ -3,7 +3,7 @@
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from itertools import islice
@@ -18,7 +18,8 @@ from archivebox.lib.batches import batches
 log = logging.getLogger(__name__)
 
 Item = ImportedPage | NotImported
-IsKnown = Callable[[ImportedPage], bool]
+KnownPages = Callable[[Sequence[ImportedPage]], Collection[str]]
+"""The keys of those pages that were imported before."""
 TWICE = "The source has another page of this name."
 SIZE_MOST = 256 * 1024 * 1024
 """Bytes after which a batch ends: the disk has to keep up, and the kernel holds what it has not written in memory."""
@@ -67,13 +68,14 @@ class SourceItems:
 class BegunBatch:
     """Pages on their way into the collection."""
 
-    def __init__(self, source: SourceItems, is_known: IsKnown, planner: PagePlanner, pool: WritingPool) -> None:
+    def __init__(self, source: SourceItems, known: KnownPages, planner: PagePlanner, pool: WritingPool) -> None:
         self.batch = PageBatch()
-        self._source, self._is_known, self._planner, self._pool = source, is_known, planner, pool
+        self._source, self._known, self._planner, self._pool = source, known, planner, pool
         self._keys = set[str | UUID]()
         """Those of pages in the source, and of pages that bring their own."""
         self._begun: list[WrittenPage] = []
         """All of which files may be there."""
+        self._read = deque[ImportedPage]()
         self._planned: list[WrittenPage] = []
         self._running = deque[tuple[list[WrittenPage], Future[list[WrittenFiles]]]]()
         self._comparing: list[tuple[Sequence[WrittenPage], Future[list[tuple[list[str], list[str]]]]]] = []
@@ -97,7 +99,7 @@ class BegunBatch:
             self._collect(THREADS if self._pool.asks_singly else 2 * THREADS)
             if self.batch.pages < most and (self.batch.size > SIZE_MOST or time.monotonic() > until):
                 break
-        self._begin_planned()
+        self._begin_pages()
         self._collect(0)
 
     def read_one(self, most: int, requests: int, former: "BegunBatch") -> bool:
@@ -123,38 +125,45 @@ class BegunBatch:
 
     def _add(self, item: Item) -> None:
         self._pool.stop()
-        planned = self._plan(item)
-        if planned is None:
-            return
-        self._begun.append(planned)
-        self._planned.append(planned)
-        if len(self._planned) >= self._pool.at_once or self._pool.is_idle:
-            self._begin_planned()
-
-    def _plan(self, item: Item) -> WrittenPage | None:
-        """Count an item; what is to be written of it, if anything."""
         batch = self.batch
         if item.key:
             batch.last, batch.pages = item.key, batch.pages + 1
         if isinstance(item, NotImported):
             (batch.failed if item.key else batch.left_out).append(item)
-            return None
-        try:
-            if item.key in self._keys:
-                raise PageNotImportedError(TWICE)  # noqa: TRY301 - one of several reasons
-            if not self._is_known(item):
-                self._keys |= {item.key} if item.rows is None else {item.key, item.rows.id}
-                return self._planner.plan(item)
-            batch.known += 1
-        except PageNotImportedError as error:
-            batch.failed.append(NotImported(item.url, str(error)))
-        item.done()
-        return None
+        elif item.key in self._keys:
+            self._fail(item, TWICE)
+        else:
+            self._keys |= {item.key} if item.rows is None else {item.key, item.rows.id}
+            self._read.append(item)
+            if len(self._read) >= self._pool.at_once or self._pool.is_idle:
+                self._begin_pages()
 
-    def _begin_planned(self) -> None:
+    def _begin_pages(self) -> None:
+        """Have all written that were read and are not known."""
+        known = self._known(self._read) if self._read else ()
+        while self._read:
+            self._plan(self._read[0], known)
+            self._read.popleft()
         if self._planned:
             self._running.append((self._planned, self._pool.write([page.planned_files() for page in self._planned])))
             self._planned = []
+
+    def _plan(self, page: ImportedPage, known: Collection[str]) -> None:
+        if page.key in known:
+            self.batch.known += 1
+            page.done()
+            return
+        try:
+            planned = self._planner.plan(page)
+        except PageNotImportedError as error:
+            self._fail(page, str(error))
+            return
+        self._begun.append(planned)
+        self._planned.append(planned)
+
+    def _fail(self, page: ImportedPage, reason: str) -> None:
+        self.batch.failed.append(NotImported(page.url, reason))
+        page.done()
 
     def _collect(self, waiting: int) -> None:
         """Wait until no more than so many requests are left, and count what became of the others."""
@@ -219,3 +228,5 @@ class BegunBatch:
         for pages in (*(pages for pages, _ in self._running), self._planned):
             for page in pages:
                 page.page.done()
+        for read in self._read:
+            read.done()

@@ -6,7 +6,7 @@ from concurrent.futures import Future, wait
 from typing import Any
 
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.imports.batch import BegunBatch, IsKnown, Item, PageBatch, SourceItems
+from archivebox.imports.batch import BegunBatch, Item, KnownPages, PageBatch, SourceItems
 from archivebox.imports.write import PagePlanner
 from archivebox.imports.writing_pool import THREADS, WritingPool
 
@@ -38,19 +38,19 @@ class BatchWriter:
         """The next batch, of which some pages are begun."""
         self._may_read_ahead = True
 
-    def write(self, after: str, most: int, most_next: int, is_known: IsKnown, planner: PagePlanner) -> PageBatch:
+    def write(self, after: str, most: int, most_next: int, known: KnownPages, planner: PagePlanner) -> PageBatch:
         """Write the files of ``most`` pages behind ``after``, see that they are on the disk, and compare them.
 
         Fewer pages, where these are large or it takes long. ``most_next``: how many the next batch has; 0: none comes,
         and the source is read to its end. Whatever ``pool.stop`` raises; OSError where the collection cannot be written
         to: then nothing of it stays. The rows of the batch have to be committed, or this be closed, before the next.
         """
-        begun = self._begin(after, is_known, planner)
+        begun = self._begin(after, known, planner)
         try:
             begun.read(most, to_end=not most_next)
             rest = 0 if begun.batch.is_over else most - begun.batch.pages or most_next
             if rest and self._source is not None:
-                self._ahead = BegunBatch(self._source, is_known, planner, self._pool)
+                self._ahead = BegunBatch(self._source, known, planner, self._pool)
             self._wait(self._pool.sync(DATA_FOLDER.root), begun, rest, WHILE_SYNCING)
             for future in begun.begin_comparing():
                 self._wait(future, begun, rest, WHILE_COMPARING)
@@ -68,13 +68,13 @@ class BatchWriter:
         if self._ahead is not None:
             self._end()
 
-    def _begin(self, after: str, is_known: IsKnown, planner: PagePlanner) -> BegunBatch:
+    def _begin(self, after: str, known: KnownPages, planner: PagePlanner) -> BegunBatch:
         """The batch behind ``after``, some of which may be written."""
         if self._source is None or self._behind != after:
             self.close()
             self._source = SourceItems(self._pages_behind(after))
         begun, self._ahead = self._ahead, None
-        return begun or BegunBatch(self._source, is_known, planner, self._pool)
+        return begun or BegunBatch(self._source, known, planner, self._pool)
 
     def _wait(self, future: "Future[Any]", begun: BegunBatch, most: int, requests: int) -> None:
         """Go on with the next batch until this has ended."""

@@ -8,7 +8,6 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 
-from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.table import table_of
 from archivebox.config.page_storage import has_store
@@ -41,11 +40,13 @@ class PageImport:
     crawls: list[UUID] = field(default_factory=list)
     """More than one where the source has several captures of one URL: a crawl has each URL once."""
 
-    def is_known(self, page: ImportedPage) -> bool:
-        """Whether this page of the source was imported before, or is one of this collection, exported where it is."""
-        if page.rows is not None and Snapshot.objects.filter(pk=page.rows.id).exists():
-            return True
-        return bool(_of_source(self.source, stored_key(page.key)))
+    def known(self, pages: Sequence[ImportedPage]) -> set[str]:
+        """The keys of pages that were imported before, or are of this collection, exported where they are."""
+        exported = {page.rows.id: page.key for page in pages if page.rows is not None}
+        stored = {stored_key(page.key): page.key for page in pages}
+        origins = ImportedSnapshot.objects.filter(source=self.source, key__in=stored).values_list("key", flat=True)
+        here = Snapshot.objects.filter(pk__in=exported).values_list("pk", flat=True) if exported else ()
+        return {stored[key] for key in origins} | {exported[key] for key in here}
 
     def write(self, pages: Sequence[WrittenPage]) -> None:
         """The rows of these pages, in the transaction of the caller."""
@@ -96,11 +97,6 @@ class PageImport:
             "retry_at": None, "current_step": LAST_STEP, "http_status": page.http_status, "size": written.size,
             "sealed_at": page.captured_at, "measured_at": page.captured_at, "bookmarked_at": page.bookmarked_at,
         }  # fmt: skip
-
-
-@PreparedQuery
-def _of_source(source: str, key: str) -> Rows:
-    return ImportedSnapshot.objects.filter(source=source, key=key).values_list("pk")
 
 
 def stored_key(key: str) -> str:

@@ -54,7 +54,7 @@ def keep_upload(content: Iterable[bytes], url: str, created_by: User, noting: No
     planner = PagePlanner(scratch.path.name, created_by.username)
     with WritingPool(DATA_FOLDER.keys, Transfer.COPY, go_on, has_processes=False) as pool:
         writer = BatchWriter(lambda _: _noted(page.pages(), planner, scratch), pool, may_discard=lambda: True)
-        batch = writer.write("", 1, 0, importing.is_known, planner)
+        batch = writer.write("", 1, 0, importing.known, planner)
     is_new = not batch.known and _write_rows(batch, importing, noting)
     snapshot = ImportedSnapshot.objects.select_related("snapshot").get(source=importing.source, key=path.name).snapshot
     if not Snapshot.objects.kept().filter(pk=snapshot.pk).exists():
@@ -93,7 +93,7 @@ def _write_rows(batch: PageBatch, importing: PageImport, noting: Noting) -> bool
             raise NotReadableError(problem.reason)
         with write_transaction():
             User.objects.select_for_update().get(pk=importing.created_by.pk)
-            is_new = not importing.is_known(batch.written[0].page)
+            is_new = not importing.known([batch.written[0].page])
             if is_new:
                 importing.write(batch.written)
                 noting(Snapshot.objects.get(pk=batch.written[0].key))

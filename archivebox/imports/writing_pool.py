@@ -129,6 +129,7 @@ class WritingPool:
             self._idle.put(process)
         self._is_cancelled = False
         self._futures = set[Future[Any]]()
+        """What was begun and has not ended."""
         self.at_once = 1
         """Pages that had better be asked for together."""
 
@@ -146,7 +147,6 @@ class WritingPool:
     @property
     def is_idle(self) -> bool:
         """Whether a thread has nothing to do."""
-        self._futures = {future for future in self._futures if not future.done()}
         return len(self._futures) < THREADS
 
     def write(self, pages: Sequence[PlannedFiles]) -> "Future[list[WrittenFiles]]":
@@ -172,9 +172,10 @@ class WritingPool:
         self._is_cancelled = True
         for process in self._processes:
             process.forbid()
-        for future in self._futures:
+        begun = list(self._futures)
+        for future in begun:
             future.cancel()
-        wait(self._futures)
+        wait(begun)
         for process in self._processes:
             process.allow()
         self._is_cancelled = False
@@ -190,6 +191,7 @@ class WritingPool:
     def _begin(self, work: "Callable[[Any], list[T]]", pages: object) -> "Future[list[T]]":
         future = self._threads.submit(work, pages)
         self._futures.add(future)
+        future.add_done_callback(self._futures.discard)
         return future
 
     def _write(self, pages: Sequence[PlannedFiles]) -> list[WrittenFiles]:

@@ -112,7 +112,7 @@ class ImportPages(JobAction):
         self._end_former()
         self._importing = self._import()
         after, most_next = self.job.memory["after"], self._length_of_next_part()
-        self._done = self._batches.write(after, len(keys), most_next, self._importing.is_known, self._planner())
+        self._done = self._batches.write(after, len(keys), most_next, self._importing.known, self._planner())
         left_out = [*self._done.failed, *self._done.left_out]
         self._length = LeftOutList(self.job.pk).append(self.job.memory["length"], left_out)
 
@@ -215,6 +215,6 @@ class ImportPages(JobAction):
         planner, importing = self._planner(), self._import()
         for item in self._reader.pages():
             if isinstance(item, ImportedPage):
-                if importing.is_known(item):
+                if importing.known([item]):
                     planner.remove_sources(item)
                 item.done()

@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -75,12 +75,12 @@ class MadeSource:
     def behind(self, after: str) -> Iterator[Item]:
         return iter([page for page in self.pages if page.key > after])
 
-    def is_known(self, page: ImportedPage) -> bool:
-        self.asked.append(page.key)
-        return page.key in self.committed
+    def known(self, pages: Sequence[ImportedPage]) -> set[str]:
+        self.asked += [page.key for page in pages]
+        return {page.key for page in pages} & self.committed
 
     def write(self, writer: BatchWriter, after: str = "") -> PageBatch:
-        return writer.write(after, MOST, 0 if after else MOST, self.is_known, self.planner)
+        return writer.write(after, MOST, 0 if after else MOST, self.known, self.planner)
 
     def write_and_commit(self, writer: BatchWriter, after: str = "") -> PageBatch:
         batch = self.write(writer, after)

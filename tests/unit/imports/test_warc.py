@@ -202,7 +202,9 @@ def test_a_file_packed_as_one_is_read(tmp_path: Path) -> None:
     assert ImportedFolder(pages[0], tmp_path / "page").urls == ["http://a.example/", "http://a.example/p.png"]
 
 
-@pytest.mark.parametrize("content", [b"no archive", b"\x1f\x8b\x08 nothing", gzip.compress(b"no archive"), bytes(5000)])
+@pytest.mark.parametrize(
+    "content", [b"no archive", b"\x1f\x8b\x08 nothing", gzip.compress(b"no archive", mtime=0), bytes(5000)]
+)
 def test_what_is_not_a_warc_file_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.warc.gz").write_bytes(content)
     with pytest.raises(NotReadableError, match="not a WARC file"):
