@@ -296,7 +296,7 @@ services:
     image: $image
     entrypoint: [python3, /checkout/tests/site/serve.py, --host, 0.0.0.0, --port, "80"]
     volumes: ["$checkout:/checkout:ro"]
-    networks: {default: {aliases: [a.test, b.test, c.test, d.test, e.test, f.test]}} # of one host two pages at a time
+    networks: {default: {aliases: [a.test, b.test, c.test, d.test, e.test, f.test]}} # of one host four pages at a time
   server: &private
     environment: {PRIVATE_NETWORK_ALLOWLIST: "172.16.0.0/12,192.168.0.0/16"}
   worker: *private
