@@ -40,12 +40,12 @@ def own_database(server: str, template: str = "", *, encoding: str = "") -> str:
     """
     name = f"own_{uuid.uuid4().hex}"
     with psycopg.connect(server, autocommit=True) as connection:
-        copied = f' TEMPLATE "{template}"' if template else ""
+        how = f' TEMPLATE "{template}"' if template else ""
         if encoding:
-            copied = f" TEMPLATE template0 ENCODING '{encoding}'"
+            how = f" TEMPLATE template0 ENCODING '{encoding}'"
         if connection.info.server_version >= FILE_COPY_SINCE:  # takes half of the CPU time of making and dropping it
-            copied += " STRATEGY FILE_COPY"
-        connection.execute(f'CREATE DATABASE "{name}"{copied}'.encode())
+            how += " STRATEGY FILE_COPY"
+        connection.execute(f'CREATE DATABASE "{name}"{how}'.encode())
     return urlunsplit(urlsplit(server)._replace(path=f"/{name}"))
 
 

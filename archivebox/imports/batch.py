@@ -76,6 +76,7 @@ class BegunBatch:
         self._begun: list[WrittenPage] = []
         """All of which files may be there."""
         self._read = deque[ImportedPage]()
+        """Pages of which nobody has asked yet whether they are known."""
         self._planned: list[WrittenPage] = []
         self._running = deque[tuple[list[WrittenPage], Future[list[WrittenFiles]]]]()
         self._comparing: list[tuple[Sequence[WrittenPage], Future[list[tuple[list[str], list[str]]]]]] = []
@@ -130,13 +131,10 @@ class BegunBatch:
             batch.last, batch.pages = item.key, batch.pages + 1
         if isinstance(item, NotImported):
             (batch.failed if item.key else batch.left_out).append(item)
-        elif item.key in self._keys:
-            self._fail(item, TWICE)
-        else:
-            self._keys |= {item.key} if item.rows is None else {item.key, item.rows.id}
-            self._read.append(item)
-            if len(self._read) >= self._pool.at_once or self._pool.is_idle:
-                self._begin_pages()
+            return
+        self._read.append(item)
+        if len(self._read) >= self._pool.at_once or self._pool.is_idle:
+            self._begin_pages()
 
     def _begin_pages(self) -> None:
         """Have all written that were read and are not known."""
@@ -149,20 +147,19 @@ class BegunBatch:
             self._planned = []
 
     def _plan(self, page: ImportedPage, known: Collection[str]) -> None:
-        if page.key in known:
-            self.batch.known += 1
-            page.done()
-            return
+        """Plan what is to be written of a page, if anything."""
         try:
-            planned = self._planner.plan(page)
+            if page.key in self._keys:
+                raise PageNotImportedError(TWICE)  # noqa: TRY301 - one of several reasons
+            if page.key not in known:
+                self._keys |= {page.key} if page.rows is None else {page.key, page.rows.id}
+                planned = self._planner.plan(page)
+                self._begun.append(planned)
+                self._planned.append(planned)
+                return
+            self.batch.known += 1
         except PageNotImportedError as error:
-            self._fail(page, str(error))
-            return
-        self._begun.append(planned)
-        self._planned.append(planned)
-
-    def _fail(self, page: ImportedPage, reason: str) -> None:
-        self.batch.failed.append(NotImported(page.url, reason))
+            self.batch.failed.append(NotImported(page.url, str(error)))
         page.done()
 
     def _collect(self, waiting: int) -> None:

@@ -42,11 +42,12 @@ class PageImport:
 
     def known(self, pages: Sequence[ImportedPage]) -> set[str]:
         """The keys of pages that were imported before, or are of this collection, exported where they are."""
-        exported = {page.rows.id: page.key for page in pages if page.rows is not None}
-        stored = {stored_key(page.key): page.key for page in pages}
-        origins = ImportedSnapshot.objects.filter(source=self.source, key__in=stored).values_list("key", flat=True)
-        here = Snapshot.objects.filter(pk__in=exported).values_list("pk", flat=True) if exported else ()
-        return {stored[key] for key in origins} | {exported[key] for key in here}
+        stored = {page.key: stored_key(page.key) for page in pages}
+        exported = {page.key: page.rows.id for page in pages if page.rows is not None}
+        imported = ImportedSnapshot.objects.filter(source=self.source, key__in=stored.values())
+        origins = set(imported.values_list("key", flat=True))
+        here = set(Snapshot.objects.filter(pk__in=exported.values()).values_list("pk", flat=True)) if exported else ()
+        return {key for key in stored if stored[key] in origins or exported.get(key) in here}
 
     def write(self, pages: Sequence[WrittenPage]) -> None:
         """The rows of these pages, in the transaction of the caller."""

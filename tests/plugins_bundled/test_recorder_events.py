@@ -63,9 +63,9 @@ def browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Browser
     browser.close()
 
 
-def tell_of_a_document(browser: Browser) -> None:
+def tell_of_a_document(browser: Browser, mime: str) -> None:
     request = {"url": URL, "method": "GET", "headers": {}}
-    response = {"status": 200, "statusText": "OK", "headers": {}, "mimeType": "text/html"}
+    response = {"status": 200, "statusText": "OK", "headers": {}, "mimeType": mime}
     where = {"requestId": LOADER, "loaderId": LOADER, "frameId": FRAME, "type": "Document"}
     browser.tell("Network.requestWillBeSent", request=request, wallTime=1.0, timestamp=1.0, **where)
     browser.tell("Network.responseReceived", response=response, **where)
@@ -76,7 +76,7 @@ ENDS: dict[str, dict[str, Any]] = {
     "Page.frameStoppedLoading": {"frameId": FRAME},
     "Page.frameNavigated": {"frame": {"id": FRAME, "loaderId": "loader-2"}},
     "Page.frameDetached": {"frameId": FRAME},
-    "Network.loadingFailed": {"requestId": LOADER, "timestamp": 2.0, "errorText": "net::ERR_ABORTED"},
+    "Network.loadingFailed": {"requestId": LOADER, "timestamp": 2.0, "errorText": "net::ERR_ABORTED", "canceled": True},
     "Network.loadingFinished": {"requestId": LOADER, "timestamp": 2.0, "encodedDataLength": 30},
 }
 
@@ -84,19 +84,19 @@ ENDS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("first", ENDS)
 @pytest.mark.parametrize("second", ENDS)
 @pytest.mark.parametrize("body", [BODY, b""], ids=["had", "dropped"])
+@pytest.mark.parametrize("mime", ["text/html", "application/pdf"])
 def test_a_document_whose_end_is_told_twice_is_kept_once(
-    browser: Browser, tmp_path: Path, first: str, second: str, body: bytes
+    browser: Browser, tmp_path: Path, *, first: str, second: str, body: bytes, mime: str
 ) -> None:
-    tell_of_a_document(browser)
+    tell_of_a_document(browser, mime)
     browser.tell(first, **ENDS[first])
     browser.tell(second, **ENDS[second])
     while asked := browser.asked():
         for one in asked:
-            encoded = {"base64Encoded": True, "eof": True}
             answers: dict[str, dict[str, Any]] = {
                 "Network.getResponseBody": {"body": base64.b64encode(body).decode(), "base64Encoded": True},
                 "Network.loadNetworkResource": {"resource": {"stream": "1"}},
-                "IO.read": {"data": base64.b64encode(BODY).decode(), **encoded},
+                "IO.read": {"data": base64.b64encode(BODY).decode(), "base64Encoded": True, "eof": True},
             }
             browser.answer(one, **answers.get(one["method"], {}))
             browser.tell(second, **ENDS[second])

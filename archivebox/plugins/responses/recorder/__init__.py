@@ -120,8 +120,7 @@ class Recorder:
         """Keep what has not ended as far as it came."""
         for identifier, chain in list(self._chains.items()):
             if chain.hops and not chain.last.complete:
-                chain.last.cut("time", "not finished when the page was closed")
-                chain.last.complete = True
+                self._end_early(chain.last, "time", "not finished when the page was closed")
             self._save(identifier, waiting=False)
 
     # --- what is listened to ------------------------------------------------------------------------------------
@@ -169,8 +168,8 @@ class Recorder:
         session: str,
         on_reply: Callable[[Params | None], None],
     ) -> None:
-        """Ask about an exchange; an answer that comes after its end is of no use any more."""
-        self._ask(method, params, session, lambda answer: None if hop.complete else on_reply(answer))
+        """Ask about an exchange; an answer is of no use after its end, or once its body is downloaded as a file."""
+        self._ask(method, params, session, lambda answer: None if hop.complete or hop.is_file else on_reply(answer))
 
     # --- the life of a request ----------------------------------------------------------------------------------
 
@@ -349,7 +348,7 @@ class Recorder:
                 hop.body.clear()
                 hop.body.write(data)
             if not hop.is_whole:
-                hop.cut("disconnect", error)
+                self._end_early(hop, "disconnect", error)
             self._complete(identifier, hop)
 
         if hop.announced > hop.body.size and not hop.body.cut:
@@ -366,6 +365,11 @@ class Recorder:
     def _fetch_anew(self, identifier: str, hop: RecordedExchange) -> None:
         """The browser drops what came of a document whose loading was stopped: have it once more, while it is shown."""
         Download(self._ask, self._connection.tab, hop, lambda: self._complete(identifier, hop)).fetch()
+
+    def _end_early(self, hop: RecordedExchange, truncated: str, error: str) -> None:
+        hop.error, hop.complete = error, True
+        if hop.status and not hop.has_no_body:
+            hop.truncated = truncated
 
     def _complete(self, identifier: str, hop: RecordedExchange) -> None:
         hop.complete = True

@@ -79,12 +79,6 @@ class RecordedExchange:
         self.body.clear()
         self.body.write(data)
 
-    def cut(self, truncated: str, error: str) -> None:
-        """End before all has come, for a reason that is a word of WARC-Truncated."""
-        self.error = error
-        if self.status and not self.has_no_body:
-            self.truncated = truncated
-
     def apply_wire_headers(self, params: Params) -> None:
         """Take responseReceivedExtraInfo. Where the cache asked, 304 is there, and 200 in what the page sees."""
         if params["statusCode"] == 304 and self.status != 304:
