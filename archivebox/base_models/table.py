@@ -93,6 +93,18 @@ class Table:
             self._updates[names] = f"UPDATE {self.name} SET {sets} WHERE {self.key} = %s"  # noqa: S608 - our own names
         return self._updates[names]
 
+    def known_values(self, name: str, values: Iterable[object], where: Columns) -> set[Any]:
+        """Those of ``values`` that a row which is as ``where`` says has in the column ``name``; None is no value."""
+        wanted = [self._prepare[name](value) for value in values]
+        if not wanted:
+            return set()
+        tests = [f"{self._quoted[one]} = %s" for one in where]
+        tests.append(f"{self._quoted[name]} IN ({', '.join(['%s'] * len(wanted))})")
+        statement = f"SELECT {self._quoted[name]} FROM {self.name} WHERE {' AND '.join(tests)}"  # noqa: S608 - our own names
+        with connection.cursor() as cursor:
+            cursor.execute(statement, [*(self._prepare[one](value) for one, value in where.items()), *wanted])
+            return {row[0] for row in cursor.fetchall()}
+
     def select_for_update(self, names: Sequence[str], keys: Sequence[UUID]) -> dict[Any, tuple[Any, ...]]:
         """Columns of the rows ``keys`` by key, all as :meth:`prepared` gives them; keeps others from them."""
         wanted = ", ".join(self._quoted[name] for name in ("id", *names))

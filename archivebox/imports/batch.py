@@ -103,13 +103,10 @@ class BegunBatch:
         self._begin_pages()
         self._collect(0)
 
-    def read_one(self, most: int, requests: int, former: "BegunBatch") -> bool:
-        """Begin with one more item; False: none, or not before ``former`` is committed, or before others are written.
-
-        ``requests``: how many may wait to be written.
-        """
+    def read_one(self, most: int, former: "BegunBatch") -> bool:
+        """Begin with one more item; False: there is none, or not before ``former`` is committed."""
         self._collect_written()
-        if len(self._running) >= requests or self.batch.pages >= most or self.batch.size > SIZE_MOST:
+        if self.batch.pages >= most or self.batch.size > SIZE_MOST:
             return False
         item = self._source.peek()
         if item is None or former.has(item):

@@ -8,16 +8,12 @@ from typing import Any
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.imports.batch import BegunBatch, Item, KnownPages, PageBatch, SourceItems
 from archivebox.imports.write import PagePlanner
-from archivebox.imports.writing_pool import THREADS, WritingPool
+from archivebox.imports.writing_pool import WritingPool
 
 log = logging.getLogger(__name__)
 
-WHILE_SYNCING = 2 * THREADS
-"""Requests to write pages of the next batch that may wait while one is synced: comparing that comes behind them."""
-WHILE_COMPARING = 6 * THREADS
-"""The same while it is compared: they last until it is committed."""
 LOOK_EVERY = 0.02
-"""Seconds after which the next batch goes on where its requests had to wait."""
+"""Seconds between two looks whether there is more to begin of the next batch."""
 
 
 class BatchWriter:
@@ -51,9 +47,9 @@ class BatchWriter:
             rest = 0 if begun.batch.is_over else most - begun.batch.pages or most_next
             if rest and self._source is not None:
                 self._ahead = BegunBatch(self._source, known, planner, self._pool)
-            self._wait(self._pool.sync(DATA_FOLDER.root), begun, rest, WHILE_SYNCING)
+            self._wait(self._pool.sync(DATA_FOLDER.root), begun, rest)
             for future in begun.begin_comparing():
-                self._wait(future, begun, rest, WHILE_COMPARING)
+                self._wait(future, begun, rest)
             batch = begun.end_comparing()
         except BaseException:  # raised again
             self._end(begun)
@@ -76,20 +72,20 @@ class BatchWriter:
         begun, self._ahead = self._ahead, None
         return begun or BegunBatch(self._source, known, planner, self._pool)
 
-    def _wait(self, future: "Future[Any]", begun: BegunBatch, most: int, requests: int) -> None:
+    def _wait(self, future: "Future[Any]", begun: BegunBatch, most: int) -> None:
         """Go on with the next batch until this has ended."""
         while not future.done():
             self._pool.stop()
-            if not self._read_ahead(begun, most, requests):
+            if not self._read_ahead(begun, most):
                 wait([future], LOOK_EVERY)
         future.result()
 
-    def _read_ahead(self, begun: BegunBatch, most: int, requests: int) -> bool:
+    def _read_ahead(self, begun: BegunBatch, most: int) -> bool:
         """Whether there was something to do. What fails is begun anew when it is its turn."""
         if self._ahead is None or not self._may_read_ahead or self._pool.asks_singly:
             return False
         try:
-            return self._ahead.read_one(most, requests, begun)
+            return self._ahead.read_one(most, begun)
         except Exception as problem:  # noqa: BLE001 - whatever it is, it is raised when it is its turn
             self._pool.stop()
             log.info("Pages ahead are not begun: %s action=not_begun_ahead", problem)

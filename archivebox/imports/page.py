@@ -52,6 +52,10 @@ class ExportedRows(Struct, frozen=True):
     """Key, author and text of each."""
 
 
+def do_nothing() -> None:
+    """In place of what nobody waits for."""
+
+
 @dataclass(frozen=True, slots=True)
 class ImportedPage:
     """One capture of one URL.
@@ -70,7 +74,7 @@ class ImportedPage:
     http_status: int = 0
     mime_type: str = ""
     outputs: tuple[ImportedOutput, ...] = ()
-    done: Callable[[], object] = field(default=lambda: None, compare=False)
+    done: Callable[[], object] = field(default=do_nothing, compare=False)
     """Called when its files have been taken, or will not be: those that its reader wrote for it are deleted."""
     rows: ExportedRows | None = None
     """Its rows as they were in another ArchiveBox; then these count, and of ``outputs`` the files alone."""
@@ -106,14 +110,10 @@ Stop = Callable[[], None]
 """Called again and again by what takes long; it raises to end it."""
 
 
-def go_on() -> None:
-    """Do not stop."""
-
-
 class InterruptibleReader:
     """A reader that may take long before its first page. It calls ``stop`` meanwhile, which raises to end it."""
 
-    stop: Stop = staticmethod(go_on)
+    stop: Stop = staticmethod(do_nothing)
 
 
 class Reader(Protocol):

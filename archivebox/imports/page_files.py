@@ -7,9 +7,12 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 from uuid import UUID
+
+import msgspec
 
 from archivebox.core.evidence.signer import MANIFEST, KeyUnusableError, Signer
 from archivebox.core.outputs.output_files import columns_of
@@ -24,7 +27,7 @@ from archivebox.imports.transfer import (
 )
 from archivebox.lib.files import OutputFile, remove_tree
 from archivebox.lib.files import mimetype_of as output_type_of
-from archivebox.plugins.base.hash_tree import FileEntry, manifest_of, mimetype_of
+from archivebox.plugins.base.hash_tree import FileEntry, Manifest, manifest_of, mimetype_of
 
 HASHES = PurePosixPath(MANIFEST).parent.name
 _PLUGIN, _ANY_PLUGIN = re.compile(r"[a-z0-9][a-z0-9_]{0,63}"), re.compile(r"\w[\w .+-]{0,63}")
@@ -38,7 +41,7 @@ class PageNotImportedError(Exception):
 
 
 class PlannedFiles(NamedTuple):
-    """What is to be brought into the folder of a page; as JSON it is a list."""
+    """What is to be brought into the folder of a page."""
 
     folder: str
     key: str
@@ -50,7 +53,7 @@ class PlannedFiles(NamedTuple):
 
 
 class WrittenFiles(NamedTuple):
-    """What became of them; as JSON it is a list."""
+    """What became of them."""
 
     problem: str = ""
     """Why the page cannot be kept; then nothing of it is there."""
@@ -119,7 +122,6 @@ class PageFilesWriter:
         """``made``: folders that are there."""
         written = []
         for name, source, sha256 in files:
-            self._stop()
             try:
                 check_name(plugin, name, is_own=planned.is_own)
                 hashed = self._transfer_file(source, f"{plugin}/{name}", planned.folder, made)
@@ -145,7 +147,7 @@ class PageFilesWriter:
     def _keep_hashes(self, planned: PlannedFiles, hashes: Hashes) -> Mapping[str, Any]:
         """Write the hashes, and their signature where there is a key. Returns the columns that tell of them."""
         manifest = manifest_of({name: _entry(name, hashed) for name, hashed in hashes.items()})
-        data = (json.dumps(manifest) + "\n").encode()  # with an indent it takes ten times as long
+        data = _encoded(manifest)
         files = {MANIFEST: data, **self._signed(data, planned)}
         _make_folder(f"{planned.folder}/{HASHES}")
         for name, content in files.items():
@@ -162,6 +164,14 @@ class PageFilesWriter:
             except KeyUnusableError as error:
                 self._unsigned = str(error)
         return {} if self._signer is None else self._signer.files(data, UUID(planned.key), planned.url)
+
+
+def _encoded(manifest: Manifest) -> bytes:
+    """In one line; names that are not UTF-8 as json has them."""
+    try:
+        return msgspec.json.encode(manifest) + b"\n"
+    except UnicodeEncodeError:
+        return json.dumps(manifest).encode() + b"\n"
 
 
 def _entry(name: str, hashed: HashedFile) -> FileEntry:
@@ -196,6 +206,7 @@ def discard_folder(folder: str) -> None:
         remove_tree(Path(folder))
 
 
+@lru_cache(maxsize=4096)  # pages have files of the same names
 def check_name(plugin: str, name: str, *, is_own: bool = False) -> None:
     """SourceFileError for what would lie anywhere but in the plugin's folder, or cannot be a file's name.
 

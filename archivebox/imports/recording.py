@@ -9,7 +9,7 @@ from pathlib import Path
 from archivebox.contract.outcomes import Status
 from archivebox.imports.answer import ArchivedAnswer, Headers
 from archivebox.imports.document import DocumentContent
-from archivebox.imports.page import ImportedFile, ImportedOutput, Stop, go_on
+from archivebox.imports.page import ImportedFile, ImportedOutput, Stop, do_nothing
 from archivebox.plugins.base.packing import pack
 from archivebox.plugins.base.responses import CDXJ, INDEX
 from archivebox.plugins.base.warc_file import WarcWriter, new_record_id
@@ -25,7 +25,7 @@ _PLAIN = ".plain.warc"
 class PageRecording:
     """The answers of one page; ``folder`` is its own, and is filled with files. ``stop`` may raise."""
 
-    def __init__(self, folder: Path, captured_at: datetime, software: str, stop: Stop = go_on) -> None:
+    def __init__(self, folder: Path, captured_at: datetime, software: str, stop: Stop = do_nothing) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder, self._stop = folder, stop
         self._session = f"{captured_at.astimezone(UTC):%Y%m%d%H%M%S}.warc"

@@ -44,8 +44,7 @@ class PageImport:
         """The keys of pages that were imported before, or are of this collection, exported where they are."""
         stored = {page.key: stored_key(page.key) for page in pages}
         exported = {page.key: page.rows.id for page in pages if page.rows is not None}
-        imported = ImportedSnapshot.objects.filter(source=self.source, key__in=stored.values())
-        origins = set(imported.values_list("key", flat=True))
+        origins = table_of(ImportedSnapshot).known_values("key", stored.values(), {"source": self.source})
         here = set(Snapshot.objects.filter(pk__in=exported.values()).values_list("pk", flat=True)) if exported else ()
         return {key for key in stored if stored[key] in origins or exported.get(key) in here}
 

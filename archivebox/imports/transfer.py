@@ -111,15 +111,15 @@ def _link(source: str, target: str, status: os.stat_result) -> bool:
 def _hash(descriptor: int, size: int, stop: Callable[[], None], target: int | None = None) -> HashedFile:
     """The rest of a file of about this size, written to ``target`` meanwhile; SourceFileError."""
     most = min(size + 1, BLOCK)  # a buffer of a megabyte for each small file would take longer than its content
-    digest, count = hashlib.sha256(), 0
-    while block := _read(descriptor, most):
+    digest, count, is_over = hashlib.sha256(), 0, False
+    while not is_over:
+        stop()
+        block = _read(descriptor, most)
         digest.update(block)
         count += len(block)
-        if target is not None:
+        if target is not None and block:
             write_all(target, block)
-        stop()
-        if count == size and len(block) < most:
-            break  # this was its end: a call less for each small file
+        is_over = not block or (count == size and len(block) < most)  # its end: a call less for each small file
     return HashedFile(digest.hexdigest(), count)
 
 

@@ -17,7 +17,7 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.imports.batch import Item, PageBatch
 from archivebox.imports.batch_writer import BatchWriter
 from archivebox.imports.models import ImportedSnapshot
-from archivebox.imports.page import ImportedPage, NotReadableError, go_on
+from archivebox.imports.page import ImportedPage, NotReadableError, do_nothing
 from archivebox.imports.page_files import PageNotImportedError
 from archivebox.imports.readers.single_file import SingleFilePage, date_in, read_comment
 from archivebox.imports.rows import PageImport
@@ -52,7 +52,7 @@ def keep_upload(content: Iterable[bytes], url: str, created_by: User, noting: No
     page = SingleFilePage(path, url, date_in(read_comment(path)) or timezone.now())
     # Two requests with the same file may be here at once: each writes a folder of its own.
     planner = PagePlanner(scratch.path.name, created_by.username)
-    with WritingPool(DATA_FOLDER.keys, Transfer.COPY, go_on, has_processes=False) as pool:
+    with WritingPool(DATA_FOLDER.keys, Transfer.COPY, do_nothing, has_processes=False) as pool:
         writer = BatchWriter(lambda _: _noted(page.pages(), planner, scratch), pool, may_discard=lambda: True)
         batch = writer.write("", 1, 0, importing.known, planner)
     is_new = not batch.known and _write_rows(batch, importing, noting)

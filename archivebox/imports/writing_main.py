@@ -1,13 +1,15 @@
 """Writes the files of pages that it is sent: the process of :mod:`archivebox.imports.writing_pool`."""
 
+import gc
 import json
 import os
+import pickle
 import sys
 from pathlib import Path
+from typing import Any, BinaryIO
 
-from archivebox.imports.page_files import PageFilesWriter, PlannedFiles
+from archivebox.imports.page_files import PageFilesWriter
 from archivebox.imports.transfer import Transfer
-from archivebox.lib.jsonl import JSON
 
 
 def main() -> None:
@@ -19,19 +21,26 @@ def main() -> None:
         if os.getppid() != parent:
             os._exit(1)
 
+    gc.freeze()  # what is loaded stays
     writer = PageFilesWriter(Path(arguments["keys"]), Transfer(arguments["transfer"]), stop)
-    while line := sys.stdin.buffer.readline():
-        sys.stdout.buffer.write(json.dumps(_answer(writer, json.loads(line))).encode() + b"\n")
+    while request := _read(sys.stdin.buffer):
+        sys.stdout.buffer.write(pickle.dumps(_answer(writer, *request)))
         sys.stdout.buffer.flush()
 
 
-def _answer(writer: PageFilesWriter, asked: dict[str, list[list[JSON]]]) -> dict[str, object]:
+def _read(requests: BinaryIO) -> tuple[str, list[Any]] | None:
+    """The next one; None: nobody asks any more."""
     try:
-        if "write" in asked:
-            return {"done": [writer.write(PlannedFiles(*page)) for page in asked["write"]]}  # type: ignore[arg-type]  # as it was sent
-        return {"done": [writer.differences(*page) for page in asked["compare"]]}  # type: ignore[arg-type]  # as above
+        return pickle.load(requests)  # type: ignore[no-any-return]  # noqa: S301 - who sends it has started us
+    except (EOFError, pickle.UnpicklingError):
+        return None
+
+
+def _answer(writer: PageFilesWriter, name: str, pages: list[Any]) -> list[Any] | OSError:
+    try:
+        return [writer.write(page) if name == "write" else writer.differences(*page) for page in pages]
     except OSError as error:
-        return {"error": (error.errno, error.strerror, error.filename)}
+        return error
 
 
 if __name__ == "__main__":

@@ -8,17 +8,21 @@ dead. If it is killed, its thread writes those pages itself, from their beginnin
 import json
 import logging
 import os
+import pickle
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
+from enum import IntEnum
+from functools import partial
+from itertools import count
 from pathlib import Path
-from queue import SimpleQueue
+from queue import PriorityQueue, SimpleQueue
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 from archivebox.imports.page_files import PageFilesWriter, PlannedFiles, WrittenFiles
 from archivebox.imports.transfer import Transfer, write_all
@@ -27,6 +31,8 @@ from archivebox.lib.syncing import sync_file_system
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+Request = tuple[str, Sequence[object]]
+"""What a process is to do, and to which pages."""
 
 THREADS = 2
 """How many pages are written at a time."""
@@ -43,6 +49,13 @@ _LOCALE = ("LANG", "LC_ALL", "LC_CTYPE", "PYTHONUTF8")
 """What says how names of files are read."""
 
 
+class _Priority(IntEnum):
+    """What waiting requests are carried out first: a batch is committed when it is compared."""
+
+    COMPARE = 0
+    WRITE = 1
+
+
 class WritingEndedError(Exception):
     """The process has ended before it answered."""
 
@@ -56,21 +69,18 @@ class WritingProcess:
         self._popen: subprocess.Popen[bytes] | None = None
         self._may_run = True
 
-    def ask(self, request: dict[str, object]) -> Any:
+    def ask(self, request: Request) -> list[Any]:
         """Its answer; WritingEndedError if it ends before. OSError where the collection cannot be written to."""
         popen = self._running()
         try:
-            write_all(popen.stdin.fileno(), json.dumps(request).encode() + b"\n")  # type: ignore[union-attr]  # a pipe
-            line = popen.stdout.readline()  # type: ignore[union-attr]  # as above
-        except BrokenPipeError:
-            line = b""
-        if not line.endswith(b"\n"):
+            write_all(popen.stdin.fileno(), pickle.dumps(request))  # type: ignore[union-attr]  # a pipe
+            answer = pickle.load(popen.stdout)  # type: ignore[arg-type]  # noqa: S301 - a pipe of a process of ours
+        except (BrokenPipeError, EOFError, pickle.UnpicklingError):
             self.end()
-            raise WritingEndedError
-        answer = json.loads(line)
-        if "error" in answer:
-            raise OSError(*answer["error"])
-        return answer["done"]
+            raise WritingEndedError from None
+        if isinstance(answer, OSError):
+            raise answer
+        return cast("list[Any]", answer)
 
     def forbid(self) -> None:
         """Kill it, and start no other, until it is allowed; whoever has asked it gets a WritingEndedError."""
@@ -128,6 +138,8 @@ class WritingPool:
         for process in self._processes:
             self._idle.put(process)
         self._is_cancelled = False
+        self._waiting = PriorityQueue[tuple[_Priority, int, Future[Any], Callable[[], object]]]()
+        self._number = count()
         self._futures = set[Future[Any]]()
         """What was begun and has not ended."""
         self.at_once = 1
@@ -151,11 +163,11 @@ class WritingPool:
 
     def write(self, pages: Sequence[PlannedFiles]) -> "Future[list[WrittenFiles]]":
         """Begin to write them. The result: OSError where the collection cannot be written to."""
-        return self._begin(self._write, pages)
+        return self._begin(_Priority.WRITE, partial(self._write, pages))
 
     def differences(self, pages: Sequence[tuple[str, Any]]) -> "Future[list[tuple[list[str], list[str]]]]":
         """Begin to compare what lies in folders with the hashes of what was read: which files miss, which differ."""
-        return self._begin(self._differences, pages)
+        return self._begin(_Priority.COMPARE, partial(self._differences, pages))
 
     def sync(self, folder: Path) -> "Future[None]":
         """Begin to have all that was written to the file system of a folder brought to its disk."""
@@ -188,28 +200,37 @@ class WritingPool:
         for process in self._processes:
             process.end()
 
-    def _begin(self, work: "Callable[[Any], list[T]]", pages: object) -> "Future[list[T]]":
-        future = self._threads.submit(work, pages)
+    def _begin(self, priority: _Priority, work: "Callable[[], list[T]]") -> "Future[list[T]]":
+        future = Future[list[T]]()
         self._futures.add(future)
         future.add_done_callback(self._futures.discard)
+        self._waiting.put((priority, next(self._number), future, work))
+        self._threads.submit(self._do_next)
         return future
+
+    def _do_next(self) -> None:
+        """Carry out the waiting request that comes first."""
+        _, _, future, work = self._waiting.get_nowait()
+        if future.set_running_or_notify_cancel():
+            try:
+                future.set_result(work())
+            except Exception as problem:  # noqa: BLE001 - whoever waits for the result gets it
+                future.set_exception(problem)
 
     def _write(self, pages: Sequence[PlannedFiles]) -> list[WrittenFiles]:
         begun = time.monotonic()
-        answer = self._ask({"write": pages})
-        if answer is None:
+        written = self._ask(("write", pages))
+        if written is None:
             return [self._here.write(page) for page in pages]
         seconds = max(time.monotonic() - begun, 0.001)
         self.at_once = min(max(int(len(pages) * SECONDS / seconds), 1), MOST)
-        return [WrittenFiles(*one) for one in answer]
+        return written
 
-    def _differences(self, pages: Iterable[tuple[str, Any]]) -> list[tuple[list[str], list[str]]]:
-        answer = self._ask({"compare": pages})
-        if answer is None:
-            return [self._here.differences(*page) for page in pages]
-        return [(missing, changed) for missing, changed in answer]
+    def _differences(self, pages: Sequence[tuple[str, Any]]) -> list[tuple[list[str], list[str]]]:
+        found = self._ask(("compare", pages))
+        return [self._here.differences(*page) for page in pages] if found is None else found
 
-    def _ask(self, request: dict[str, object]) -> Any:
+    def _ask(self, request: Request) -> list[Any] | None:
         """The answer of a process; None where this one has to do it."""
         if not self._has_processes:
             return None

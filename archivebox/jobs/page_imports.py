@@ -65,7 +65,7 @@ class ImportCounts:
 class ImportPages(JobAction):
     """Imports pages with their files; each key of a part stands for a page of the source."""
 
-    batch: ClassVar[int] = 500
+    batch: ClassVar[int] = 200
     pauses_on_full_disk = True
 
     def __init__(self, job: Job) -> None:

@@ -94,16 +94,18 @@ def atomic_write(path: Path, data: bytes | str, mode: int = 0o600, *, durable: b
         _fsync(path.parent)
 
 
-def read_regular(path: Path, most: int) -> bytes:
+def read_regular(path: Path | str, most: int) -> bytes:
     """What is in a file of at most so many bytes; OSError for a link, a pipe, or whatever else is none."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "no regular file")
         if status.st_size > most:
             raise OSError(errno.EFBIG, f"more than {most:,} bytes")
-        return file.read(most)
+        return os.read(descriptor, status.st_size)
+    finally:
+        os.close(descriptor)
 
 
 @lru_cache(maxsize=4096)  # plugins name their files alike: 0.1 µs instead of 15
@@ -132,6 +134,11 @@ def iter_outputs(folder: Path) -> Iterator[OutputFile]:
     return _files_among(walk_entries(folder))
 
 
+def iter_statuses(folder: Path) -> Iterator[os.stat_result]:
+    """What the file system knows of each regular file below ``folder``, for who needs no names: in half the time."""
+    return filter(None, (_status_of(entry) for _, entry in walk_entries(folder)))
+
+
 def walk_few(folder: Path, most: int) -> list[OutputFile] | None:
     """The same as ``walk_outputs`` where at most so many files, folders and links lie there; None where more do."""
     entries = list(islice(walk_entries(folder), most + 1))
@@ -145,7 +152,7 @@ def _files_among(entries: Iterable[tuple[str, "os.DirEntry[str]"]]) -> Iterator[
             yield OutputFile(path, status.st_size, mimetype_of(entry.name), status.st_ctime)
 
 
-def walk_entries(folder: Path) -> Iterator[tuple[str, "os.DirEntry[str]"]]:
+def walk_entries(folder: Path | str) -> Iterator[tuple[str, "os.DirEntry[str]"]]:
     """All that lies below ``folder``, each with its path; a folder's own entries before those of the folders in it.
 
     However deep: os.walk and pathlib of Python 3.11 go down by recursion, which a hook that makes a thousand folders
@@ -163,10 +170,10 @@ def walk_entries(folder: Path) -> Iterator[tuple[str, "os.DirEntry[str]"]]:
 
 def _status_of(entry: "os.DirEntry[str]") -> os.stat_result | None:
     """None: no regular file, gone, or deeper than a path may be long."""
-    with suppress(OSError):
-        if entry.is_file(follow_symlinks=False):
-            return entry.stat(follow_symlinks=False)
-    return None
+    try:
+        return entry.stat(follow_symlinks=False) if entry.is_file(follow_symlinks=False) else None
+    except OSError:
+        return None
 
 
 def fsync_tree(folder: Path) -> None:

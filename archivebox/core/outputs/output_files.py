@@ -3,7 +3,7 @@
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -97,8 +97,8 @@ def _listed(found: Iterator[OutputFile]) -> tuple[dict[str, Any], list[OutputFil
     """The columns, and the files that they name."""
     files = (file for file in found if not file.path.endswith(NOT_LISTED))
     listed = sorted(islice(files, MOST_LISTED))
-    size, mimetypes = sum(file.size for file in listed), {file.mimetype for file in listed}
-    for file in files:
+    size, mimetypes = 0, set[str]()
+    for file in chain(listed, files):
         size += file.size
         mimetypes.add(file.mimetype)
     columns = {

@@ -114,6 +114,15 @@ class TestLiteral:
             Literal("queued' OR 1=1 --")
 
 
+class TestKnownValues:
+    def test_it_finds_those_that_rows_have_among_what_is_asked(self) -> None:
+        page, other, table = snapshot(), snapshot(), table_of(Snapshot)
+        wanted = [page.url, other.url, "https://nowhere.example/"]
+        assert table.known_values("url", wanted, {"crawl_id": page.crawl_id}) == {page.url}
+        assert table.known_values("url", wanted, {}) == {page.url, other.url}
+        assert table.known_values("url", [], {}) == set()
+
+
 class TestChange:
     def test_the_row_is_changed_only_while_it_is_as_known(self) -> None:
         page, table = snapshot(), table_of(Snapshot)

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from pathlib import Path
 
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.imports.page import go_on
+from archivebox.imports.page import do_nothing
 from archivebox.imports.transfer import Transfer
 from archivebox.imports.writing_pool import WritingPool
 
@@ -18,7 +18,7 @@ class HeldPool(WritingPool):
 
     asks_singly = False
 
-    def __init__(self, until: Path, stop: Callable[[], None] = go_on, transfer: Transfer = Transfer.COPY) -> None:
+    def __init__(self, until: Path, stop: Callable[[], None] = do_nothing, transfer: Transfer = Transfer.COPY) -> None:
         super().__init__(DATA_FOLDER.keys, transfer, stop, has_processes=True)
         self._until = until
 

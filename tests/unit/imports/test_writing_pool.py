@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from archivebox.imports.page import go_on
+from archivebox.imports.page import do_nothing
 from archivebox.imports.page_files import PlannedFiles
 from archivebox.imports.transfer import Transfer
 from archivebox.imports.writing_pool import WritingPool
@@ -24,13 +24,13 @@ HOLE = 64 << 30
 PARENT = """
 import sys
 from pathlib import Path
-from archivebox.imports.page import go_on
+from archivebox.imports.page import do_nothing
 from archivebox.imports.page_files import PlannedFiles
 from archivebox.imports.transfer import Transfer
 from archivebox.imports.writing_pool import WritingPool
 
 root = Path(sys.argv[1])
-pool = WritingPool(root / "keys", Transfer.LINK, go_on, has_processes=True)
+pool = WritingPool(root / "keys", Transfer.LINK, do_nothing, has_processes=True)
 for name in sys.argv[2:]:
     files = [("singlefile", [("singlefile.html", str(root / name), "")])]
     pool.write([PlannedFiles(str(root / f"to-{name}"), "0" * 32, "https://example.com/", False, files)])
@@ -47,6 +47,12 @@ def writers_of(pid: int) -> list[psutil.Process]:
     return [one for one in found if one.status() != psutil.STATUS_ZOMBIE]
 
 
+def stop(process: psutil.Process) -> None:
+    process.suspend()
+    while process.status() != psutil.STATUS_STOPPED:
+        time.sleep(0.01)
+
+
 def wait_for_file(path: Path) -> None:
     while not path.exists():
         time.sleep(0.01)
@@ -61,7 +67,7 @@ def source(tmp_path: Path) -> Path:
 
 def test_pages_of_a_writer_that_is_killed_are_written_anew(tmp_path: Path, source: Path) -> None:
     targets = [tmp_path / f"page-{number}" for number in range(20)]
-    with WritingPool(tmp_path / "keys", Transfer.COPY, go_on, has_processes=True) as pool:
+    with WritingPool(tmp_path / "keys", Transfer.COPY, do_nothing, has_processes=True) as pool:
         for target in targets[:2]:
             pool.result(pool.write([planned(source, target)]))
         writers = writers_of(os.getpid())
@@ -81,6 +87,29 @@ def test_pages_of_a_writer_that_is_killed_are_written_anew(tmp_path: Path, sourc
         assert (target / "singlefile/singlefile.html").read_text() == "<p>quince"
         assert (target / "hashes/signature.json").exists()
     assert writers_of(os.getpid()) == []
+
+
+def test_what_waits_to_be_compared_comes_before_what_waits_to_be_written(tmp_path: Path, source: Path) -> None:
+    ended = list[str]()
+    with WritingPool(tmp_path / "keys", Transfer.COPY, do_nothing, has_processes=True) as pool:
+        for number in range(2):
+            pool.result(pool.write([planned(source, tmp_path / f"first-{number}")]))
+        writers = writers_of(os.getpid())
+        for writer in writers:
+            stop(writer)
+        writing = [pool.write([planned(source, tmp_path / f"page-{number}")]) for number in range(2)]
+        while not all(future.running() for future in writing):
+            time.sleep(0.01)
+        writing += [pool.write([planned(source, tmp_path / f"page-{number}")]) for number in range(2, 4)]
+        comparing = pool.differences([(str(tmp_path / "first-0"), {})])
+        comparing.add_done_callback(lambda _: ended.append("compared"))
+        for future in writing[2:]:
+            future.add_done_callback(lambda _: ended.append("written"))
+        writers[0].resume()
+        for future in writing[2:]:
+            pool.result(future)
+        writers[1].resume()
+    assert ended == ["compared", "written", "written"]
 
 
 def test_a_stop_ends_the_writing_of_a_large_file(tmp_path: Path, source: Path) -> None:
@@ -105,7 +134,7 @@ def test_a_stop_ends_the_writing_of_a_large_file(tmp_path: Path, source: Path) -
 
 
 def test_a_collection_that_cannot_be_written_to_is_said_as_in_one_process(tmp_path: Path, source: Path) -> None:
-    with WritingPool(tmp_path / "keys", Transfer.COPY, go_on, has_processes=True) as pool:
+    with WritingPool(tmp_path / "keys", Transfer.COPY, do_nothing, has_processes=True) as pool:
         (tmp_path / "left").symlink_to(tmp_path)
         with pytest.raises(OSError, match="left") as raised:
             pool.result(pool.write([planned(source, tmp_path / "left")]))

@@ -9,7 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.lib.files import atomic_write, fsync_tree, locked, mimetype_of, remove_tree, walk_few, walk_outputs
+from archivebox.lib.files import (
+    atomic_write,
+    fsync_tree,
+    iter_outputs,
+    iter_statuses,
+    locked,
+    mimetype_of,
+    remove_tree,
+    walk_few,
+    walk_outputs,
+)
 
 
 @pytest.mark.parametrize("durable", [False, True])
@@ -83,6 +93,7 @@ def test_a_walk_lists_regular_files_and_never_leaves_the_folder(tmp_path: Path) 
         ("\udcff.bin", 3, "application/octet-stream"),
     ]
     assert walk_outputs(tmp_path / "missing") == []
+    assert [status.st_size for status in iter_statuses(folder)] == [file.size for file in iter_outputs(folder)]
     assert walk_few(folder, 20) == walk_outputs(folder)
     assert walk_few(folder, 5) is None  # folders and links are looked at, too
 

@@ -1,6 +1,7 @@
 """Owns a data folder of an earlier ArchiveBox as a source of pages."""
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterator
 from functools import cached_property, partial
@@ -8,14 +9,14 @@ from pathlib import Path
 
 from archivebox.config.origin import origin_of
 from archivebox.imports.accounts_and_settings import AccountsAndSettings
-from archivebox.imports.page import ImportedPage, InterruptibleReader, NotImported, Reader, SourceReport
+from archivebox.imports.page import ImportedPage, InterruptibleReader, NotImported, Reader, SourceReport, do_nothing
 from archivebox.imports.readers.old.accounts_and_settings import CONF, accounts_and_settings_of
 from archivebox.imports.readers.old.database import OldDatabase
 from archivebox.imports.readers.old.moments import of_timestamp
 from archivebox.imports.readers.old.page_folder import PageFolder, headers_of, is_plain_folder
 from archivebox.imports.readers.old.page_text import PageTexts
 from archivebox.imports.readers.old.record import OldPage, OldResult, page_of_index
-from archivebox.lib.files import iter_outputs, read_regular
+from archivebox.lib.files import iter_statuses, read_regular
 
 MOST_INDEX = 32 * 1024 * 1024
 """Bytes of the longest index.json that is read."""
@@ -41,9 +42,9 @@ class OldCollection(InterruptibleReader):
 
     def report(self) -> SourceReport:
         files = size = 0
-        for file in iter_outputs(self._root / "archive"):
+        for file in iter_statuses(self._root / "archive"):
             self.stop()
-            files, size = files + 1, size + file.size
+            files, size = files + 1, size + file.st_size
         pages = sum(isinstance(item, OldPage) and item.captured_at is not None for item in self._found())
         kind = f"ArchiveBox {self._database.version} collection" if self._database else "Folder of archived pages"
         identity = self._database.identity if self._database else ""
@@ -89,15 +90,15 @@ class OldCollection(InterruptibleReader):
     @cached_property
     def _folders(self) -> list[str]:
         """The names of folders in archive/ that are timestamps."""
-        archive = self._root / "archive"
         if not is_plain_folder(self._root, "archive"):
             return []
-        return sorted(one.name for one in archive.iterdir() if of_timestamp(one.name) and not one.is_symlink())
+        with os.scandir(self._root / "archive") as entries:
+            return sorted(one.name for one in entries if of_timestamp(one.name) and not one.is_symlink())
 
     def _indexed(self, name: str) -> OldPage | None:
         """What the index.json in a page's folder tells."""
         try:
-            record = json.loads(read_regular(self._root / "archive" / name / "index.json", MOST_INDEX))
+            record = json.loads(read_regular(f"{self._root}/archive/{name}/index.json", MOST_INDEX))
         except (OSError, ValueError, RecursionError):
             return None
         page = page_of_index(record) if isinstance(record, dict) else None
@@ -107,22 +108,22 @@ class OldCollection(InterruptibleReader):
 
     def _imported(self, page: OldPage) -> Iterator[ImportedPage | NotImported]:
         below = self._folder_of(page)
-        path = self._root / below
-        folder = PageFolder.read(path) if below else PageFolder()
+        folder = PageFolder.read(f"{self._root}/{below}") if below else PageFolder()
         results = page.results or self._results_of_index(page)
         yield from folder.left_out
-        captured_at = page.captured_at
+        captured_at, url = page.captured_at, page.own_url
         if captured_at is None:
             yield NotImported(page.url, "It has no date.")
             return
-        status, mime_type = headers_of(path) if below else (0, "")
-        outputs, made = tuple(folder.outputs(results)), self._texts.scratch.page_folder()
+        status, mime_type = headers_of(folder)
+        outputs, done = tuple(folder.outputs(results)), do_nothing
         if not any(one.plugin == "htmltotext" for one in outputs):
-            outputs += self._texts.read(folder, page.own_url, made)
+            made = self._texts.scratch.page_folder()
+            outputs, done = outputs + self._texts.read(folder, url, made), partial(self._texts.scratch.remove, made)
         yield ImportedPage(
-            key=page.timestamp, url=page.own_url, captured_at=captured_at, title=page.title, tags=page.tags,
+            key=page.timestamp, url=url, captured_at=captured_at, title=page.title, tags=page.tags,
             bookmarked_at=page.bookmarked_at, http_status=status, mime_type=mime_type,
-            outputs=outputs, done=partial(self._texts.scratch.remove, made),
+            outputs=outputs, done=done,
         )  # fmt: skip
 
     @cached_property

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
@@ -51,23 +52,23 @@ class PageFolder:
     left_out: list[NotImported] = field(default_factory=list)
 
     @classmethod
-    def read(cls, folder: Path) -> "PageFolder":
+    def read(cls, folder: str) -> "PageFolder":
         """Whatever lies below ``folder``; no link is followed. The page's own index comes last."""
-        found, count = cls(), 0
+        found, count, name = cls(), 0, folder.rpartition("/")[2]
         for path, entry in islice(walk_entries(folder), MOST_FILES):
             count += 1
             if entry.is_dir(follow_symlinks=False):
                 if not os.access(entry, os.R_OK | os.X_OK):
-                    found.left_out.append(NotImported(f"{folder.name}/{path}", "This folder cannot be read."))
+                    found.left_out.append(NotImported(f"{name}/{path}", "This folder cannot be read."))
                 continue
             if not entry.is_file(follow_symlinks=False):
                 why = "It is a symbolic link." if entry.is_symlink() else "It is not a regular file."
-                found.left_out.append(NotImported(f"{folder.name}/{path}", why))
+                found.left_out.append(NotImported(f"{name}/{path}", why))
                 continue
-            plugin, name = place_of(path)
-            found.files.setdefault(plugin, []).append(ImportedFile(name, entry.path))
+            plugin, below = place_of(path)
+            found.files.setdefault(plugin, []).append(ImportedFile(below, entry.path))
         if count == MOST_FILES:
-            found.left_out.append(NotImported(str(folder), f"It has more than {MOST_FILES:,} files; the rest stayed."))
+            found.left_out.append(NotImported(folder, f"It has more than {MOST_FILES:,} files; the rest stayed."))
         for files in found.files.values():
             files.sort(key=lambda file: (file.name == "index.json", file.name))
         return found
@@ -85,6 +86,7 @@ class PageFolder:
                 yield _output(plugin, result, files)
 
 
+@lru_cache(maxsize=4096)  # pages have files of the same names
 def place_of(path: str) -> tuple[str, str]:
     """Plugin and name of a file, by its path in the folder of the page."""
     top, _, rest = path.partition("/")
@@ -125,11 +127,11 @@ def _main(plugin: str, said: str, files: tuple[ImportedFile, ...]) -> str:
     return next((name for name in wanted if name in names), min(names, default=""))
 
 
-def headers_of(folder: Path) -> tuple[int, str]:
+def headers_of(files: PageFolder) -> tuple[int, str]:
     """HTTP status and media type that the page was answered with, as far as headers.json says."""
-    for name in ("headers.json", "headers/headers.json"):
+    for source in (file.source for file in files.files.get("headers", ()) if file.name == "headers.json"):
         try:
-            said = json.loads(read_regular(folder / name, MOST_HEADERS))
+            said = json.loads(read_regular(source, MOST_HEADERS))
         except (OSError, ValueError, RecursionError):
             continue
         if isinstance(said, dict):
