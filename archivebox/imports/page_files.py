@@ -32,8 +32,8 @@ from archivebox.plugins.base.hash_tree import FileEntry, Manifest, manifest_of, 
 HASHES = PurePosixPath(MANIFEST).parent.name
 _PLUGIN, _ANY_PLUGIN = re.compile(r"[a-z0-9][a-z0-9_]{0,63}"), re.compile(r"\w[\w .+-]{0,63}")
 _LONGEST_NAME, _LONGEST_PATH = 255, 2000
-Hashes = Mapping[str, HashedFile]
-"""Each file that was transferred, by its path in the folder of the page, as it was read."""
+Hashes = Mapping[str, tuple[str, int]]
+"""SHA-256 and size of each file that was transferred, by its path in the folder of the page, as it was read."""
 
 
 class PageNotImportedError(Exception):
@@ -57,8 +57,7 @@ class WrittenFiles(NamedTuple):
 
     problem: str = ""
     """Why the page cannot be kept; then nothing of it is there."""
-    hashes: Mapping[str, tuple[str, int]] = {}
-    """SHA-256 and size of each file, as it was read."""
+    hashes: Hashes = {}
     left_out: Sequence[tuple[str, str]] = ()
     """Files that were not imported, and why."""
     columns: Sequence[Mapping[str, Any]] = ()
@@ -85,13 +84,13 @@ class PageFilesWriter:
 
         OSError where the collection cannot be written to.
         """
-        hashes, left_out, columns = dict[str, HashedFile](), list[tuple[str, str]](), list[Mapping[str, Any]]()
+        hashes, left_out, columns = dict[str, tuple[str, int]](), list[tuple[str, str]](), list[Mapping[str, Any]]()
         discard_folder(planned.folder)
         made = set[str]()
         try:
             for plugin, files in planned.outputs:
                 written = self._transfer_files(plugin, files, planned, made, left_out)
-                hashes |= {f"{plugin}/{name}": hashed for name, hashed in written}
+                hashes |= {f"{plugin}/{name}": (hashed.sha256, hashed.size) for name, hashed in written}
                 columns.append(_columns_of((name, hashed.size) for name, hashed in written) if files else {})
         except PageNotImportedError as error:
             discard_folder(planned.folder)
@@ -100,7 +99,7 @@ class PageFilesWriter:
             return WrittenFiles("", hashes, left_out, columns)
         return WrittenFiles("", hashes, left_out, columns, self._keep_hashes(planned, hashes), self._unsigned)
 
-    def differences(self, folder: str, hashes: Mapping[str, tuple[str, int]]) -> tuple[list[str], list[str]]:
+    def differences(self, folder: str, hashes: Hashes) -> tuple[list[str], list[str]]:
         """Which files are missing in the folder, and which differ from what was read."""
         missing, changed = list[str](), list[str]()
         for name, (sha256, size) in hashes.items():
@@ -146,7 +145,7 @@ class PageFilesWriter:
 
     def _keep_hashes(self, planned: PlannedFiles, hashes: Hashes) -> Mapping[str, Any]:
         """Write the hashes, and their signature where there is a key. Returns the columns that tell of them."""
-        manifest = manifest_of({name: _entry(name, hashed) for name, hashed in hashes.items()})
+        manifest = manifest_of({name: _entry(name, *hashed) for name, hashed in hashes.items()})
         data = _encoded(manifest)
         files = {MANIFEST: data, **self._signed(data, planned)}
         _make_folder(f"{planned.folder}/{HASHES}")
@@ -174,9 +173,9 @@ def _encoded(manifest: Manifest) -> bytes:
         return json.dumps(manifest).encode() + b"\n"
 
 
-def _entry(name: str, hashed: HashedFile) -> FileEntry:
+def _entry(name: str, sha256: str, size: int) -> FileEntry:
     mimetype = mimetype_of(f"/{name.partition('/')[2]}")
-    return {"sha256": hashed.sha256, "size": hashed.size, "mimetype": mimetype, "programs": []}
+    return {"sha256": sha256, "size": size, "mimetype": mimetype, "programs": []}
 
 
 def _write_file(path: str, content: bytes) -> None:

@@ -15,12 +15,12 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from enum import IntEnum
 from functools import partial
 from itertools import count
 from pathlib import Path
-from queue import PriorityQueue, SimpleQueue
+from queue import Empty, PriorityQueue, SimpleQueue
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
@@ -202,20 +202,19 @@ class WritingPool:
 
     def _begin(self, priority: _Priority, work: "Callable[[], list[T]]") -> "Future[list[T]]":
         future = Future[list[T]]()
+        self._waiting.put((priority, next(self._number), future, work))
+        self._threads.submit(self._carry_out_waiting)
         self._futures.add(future)
         future.add_done_callback(self._futures.discard)
-        self._waiting.put((priority, next(self._number), future, work))
-        self._threads.submit(self._do_next)
         return future
 
-    def _do_next(self) -> None:
-        """Carry out the waiting request that comes first."""
-        _, _, future, work = self._waiting.get_nowait()
-        if future.set_running_or_notify_cancel():
-            try:
-                future.set_result(work())
-            except Exception as problem:  # noqa: BLE001 - whoever waits for the result gets it
-                future.set_exception(problem)
+    def _carry_out_waiting(self) -> None:
+        """All requests that wait, also those of which the other thread was told."""
+        with suppress(Empty):
+            while True:
+                _, _, future, work = self._waiting.get_nowait()
+                if future.set_running_or_notify_cancel():
+                    _carry_out(future, work)
 
     def _write(self, pages: Sequence[PlannedFiles]) -> list[WrittenFiles]:
         begun = time.monotonic()
@@ -244,3 +243,10 @@ class WritingPool:
             return None
         finally:
             self._idle.put(process)
+
+
+def _carry_out(future: "Future[Any]", work: Callable[[], object]) -> None:
+    try:
+        future.set_result(work())
+    except Exception as problem:  # noqa: BLE001 - whoever waits for the result gets it
+        future.set_exception(problem)

@@ -58,6 +58,8 @@ WIND_DOWN = 8.0
 RECORD_TIME = 10.0
 """Seconds for the database to take the records of the end. Where it is away for longer, the next start makes them:
 nothing is left that runs, and nobody waits for this process."""
+NEW_OBJECTS = 10_000
+"""After how many a process looks for garbage; Python's 700 cost an import of pages 6 % of its worker's time."""
 POLL_WATCHERS = 1.0
 """Seconds between two looks for watchers where no kernel tells."""
 FIRST_WATCHER = 3.0
@@ -117,6 +119,7 @@ class Orchestrator:
 
     def run(self) -> None:
         gc.freeze()  # what is loaded stays: workers share it with us, and do not go through it again and again
+        gc.set_threshold(NEW_OBJECTS)
         self._listen()
         self._find_watchers()
         while not self.stopping:
