@@ -23,7 +23,15 @@ user_files=/usr/local/share/ca-certificates
 
 step() { printf '\n--- %s\n' "$*"; }
 fail() { printf 'FAILED: %s\n' "$*" >&2; exit 1; }
-
+# Whether a command succeeds within so many seconds.
+within() {
+    local until=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        if [ "$SECONDS" -ge "$until" ]; then return 1; fi
+        sleep 0.2
+    done
+}
 
 # The network of the host, as the local web listens there.
 limits=(--network=host --shm-size=1g)
@@ -130,18 +138,13 @@ begin_docker() {
     if [ "$1" = build ]; then options+=(--bridge=none --iptables=false); fi # in the network of this machine
     dockerd "${options[@]}" >"$work/docker.log" 2>&1 &
     daemon=$!
-    for _ in $(seq 100); do
-        if docker info >/dev/null 2>&1; then return; fi
-        sleep 0.2
-    done
-    fail "docker does not answer: $(tail -5 "$work/docker.log")"
+    within 20 docker info >/dev/null 2>&1 || fail "docker does not answer: $(tail -5 "$work/docker.log")"
 }
 
 begin_site() {
     python3 "$checkout/tests/site/serve.py" --print-url >"$work/url" 2>"$work/site.log" &
     site=$!
-    for _ in $(seq 100); do [ -s "$work/url" ] && return; sleep 0.1; done
-    fail "the local web does not answer: $(cat "$work/site.log")"
+    within 10 test -s "$work/url" || fail "the local web does not answer: $(cat "$work/site.log")"
 }
 
 owner_of() { stat -c %u:%g "$1"; }
@@ -251,11 +254,7 @@ services:
 YAML
     compose -f compose.yaml -f override.yaml up --no-build --detach >"$work/out" || { cat "$work/compose.log"; fail 'compose.yaml'; }
     name=$("$engine" ps --format '{{.Names}}' | head -1)
-    for _ in $(seq 120); do
-        if is_healthy "$name"; then break; fi
-        sleep 1
-    done
-    is_healthy "$name" || { "$engine" logs "$name"; fail 'the check of compose.yaml finds no health'; }
+    within 120 is_healthy "$name" || { "$engine" logs "$name"; fail 'the check of compose.yaml finds no health'; }
     "$engine" exec "$name" archivebox-entrypoint doctor >"$work/out"
     grep '"name":"sandbox","state":"ok"' "$work/out" || fail 'Chromium has no sandbox'
 
@@ -266,10 +265,7 @@ YAML
     } >"$work/nginx/conf"
     nginx -p "$work/nginx" -c "$work/nginx/conf" 2>"$work/nginx/log" &
     proxy=$!
-    for _ in $(seq 100); do
-        if answers http://127.0.0.1:80/; then break; fi
-        sleep 0.1
-    done
+    within 10 answers http://127.0.0.1:80/ || fail "nginx does not answer: $(cat "$work/nginx/log")"
     visit=(curl --silent --show-error --max-time 60 --fail --connect-to ::127.0.0.1:80 --cookie "$work/cookies" --cookie-jar "$work/cookies")
     "${visit[@]}" http://archive.example.org/login/ >"$work/page" || { cat "$work/nginx/log"; fail 'the log-in page'; }
     "${visit[@]}" --location --header 'Origin: http://archive.example.org' --data-urlencode username=alice --data-urlencode password=secret \
@@ -283,6 +279,13 @@ YAML
 }
 
 fleet() { (cd "$work/fleet" && docker-compose -p fleet -f compose.fleet.yaml -f override.yaml "$@" 2>>"$work/fleet.log"); }
+
+has_page_open() { docker top "$1" | grep 'chromium.*type=renderer' >/dev/null; }
+
+are_sealed() {
+    fleet exec -T server archivebox-entrypoint list --status sealed </dev/null >"$work/sealed"
+    [ "$(grep -c '"type":"Snapshot"' "$work/sealed")" = "$1" ]
+}
 
 # compose.fleet.yaml: a server and three workers, one of which is killed while it archives; all pages are archived once.
 try_fleet() {
@@ -304,31 +307,21 @@ YAML
     export POSTGRES_PASSWORD=secret SECRET_KEY=0123456789abcdef0123456789abcdef0123456789abcdef
     fleet down --volumes >/dev/null || fail "$(cat "$work/fleet.log")" # of a trial that was killed
     fleet up --no-build --detach --scale worker=3 >"$work/out" || { cat "$work/fleet.log"; fail 'compose.fleet.yaml'; }
-    for _ in $(seq 180); do
-        if answers http://127.0.0.1:8000/health/; then break; fi
-        sleep 1
-    done
-    answers http://127.0.0.1:8000/health/ || { fleet logs; fail 'the server of the fleet does not answer'; }
+    within 180 answers http://127.0.0.1:8000/health/ || { fleet logs; fail 'the server of the fleet does not answer'; }
     for path in {a,b,c,d,e,f}.test/{colour,article,unicode,tall}; do urls+=("http://$path"); done
     fleet exec -T server archivebox-entrypoint add --bg "${urls[@]}" >"$work/out" || { cat "$work/out"; fail 'add'; }
-    for _ in $(seq 100); do
-        if docker top fleet_worker_2 | grep -q 'chromium.*type=renderer'; then break; fi
-        sleep 0.2
-    done
-    docker top fleet_worker_2 | grep -q 'chromium.*type=renderer' || fail 'the second worker opened no page'
+    within 60 has_page_open fleet_worker_2 || fail 'the second worker opened no page'
     docker kill --signal KILL fleet_worker_2 >/dev/null
-    for _ in $(seq 300); do
-        fleet exec -T server archivebox-entrypoint list --status sealed </dev/null >"$work/sealed"
-        if [ "$(grep -c '"type":"Snapshot"' "$work/sealed")" = "${#urls[@]}" ]; then break; fi
-        sleep 1
-    done
-    [ "$(grep -c '"type":"Snapshot"' "$work/sealed")" = "${#urls[@]}" ] || { fleet logs; fail "$(cat "$work/sealed")"; }
+    within 600 are_sealed "${#urls[@]}" || { fleet logs; fail "$(cat "$work/sealed")"; }
     fleet exec -T server archivebox-entrypoint archiveresult list --plugin screenshot </dev/null >"$work/out"
     [ "$(grep -c '"status":"succeeded"' "$work/out")" = "${#urls[@]}" ] || fail "$(cat "$work/out")"
     fleet exec -T server archivebox-entrypoint sh -c 'ls users/*/snapshots/*/*/*/screenshot/screenshot.*' </dev/null >"$work/out"
     [ "$(wc -l <"$work/out")" = "${#urls[@]}" ] || fail "$(cat "$work/out")"
     printf '%s pages on %s machines, %s of them begun again\n' "${#urls[@]}" 4 "$(grep -vc '"fence":1,' "$work/sealed")"
 }
+
+has_no_zombie() { ! "$engine" exec "$1" sh -c 'cat /proc/[0-9]*/stat' | grep ' Z ' >/dev/null; }
+has_logged() { "$engine" logs "$1" 2>&1 | grep "$2" >/dev/null; }
 
 # Without our profile and without user namespaces; the server is process 1, and ends in order within its grace.
 try_server() {
@@ -346,20 +339,13 @@ PY
     "$engine" run --detach --name "$name" "${limits[@]}" --cap-drop ALL --cap-add CHOWN --cap-add SETGID --cap-add SETPCAP \
         --cap-add SETUID --security-opt "seccomp=$work/none.json" -e ADMIN_USERNAME=alice -e ADMIN_PASSWORD=secret \
         -e CSRF_TRUSTED_ORIGINS=https://archive.example.org -e BIND_ADDR=127.0.0.1:8764 -v "$work/new:/data" "$image" >/dev/null
-    for _ in $(seq 120); do
-        if answers http://127.0.0.1:8764/health/; then break; fi
-        sleep 1
-    done
-    answers http://127.0.0.1:8764/health/ || { "$engine" logs "$name"; fail 'the server does not answer'; }
-    for _ in $(seq 60); do
-        if "$engine" logs "$name" 2>&1 | grep -q 'Log in'; then break; fi
-        sleep 1
-    done
+    within 120 answers http://127.0.0.1:8764/health/ || { "$engine" logs "$name"; fail 'the server does not answer'; }
+    within 60 has_logged "$name" 'Log in' || fail 'no link to log in'
     orphan=$("$engine" exec "$name" sh -c 'sleep 10 >/dev/null & echo $!')
     "$engine" exec "$name" grep '^PPid:' "/proc/$orphan/status" | grep -w 1 || fail 'the parent of an orphan is not process 1'
     sleep 12
     if "$engine" exec "$name" test -e "/proc/$orphan"; then fail 'an orphan was not reaped'; fi
-    "$engine" exec "$name" sh -c 'cat /proc/[0-9]*/stat' | grep ' Z ' && fail 'a zombie is left'
+    within 15 has_no_zombie "$name" || fail 'a zombie is left' # a worker reaps what came to it every ten seconds
     "$engine" stop --time 60 "$name" >/dev/null
     status=$("$engine" inspect --format '{{.State.ExitCode}}' "$name")
     "$engine" logs "$name" >"$work/out" 2>&1
