@@ -393,7 +393,7 @@ trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 case $engine in
-podman) if [ "$1" = try ]; then limit_podman; fi ;;
+podman) limit_podman ;;
 docker) begin_docker "$1" ;;
 *) fail "no engine that is known here: $engine" ;;
 esac

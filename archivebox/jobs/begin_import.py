@@ -51,7 +51,7 @@ def begin_import(
         "visibility": Visibility(visibility or default_visibility({})).value,
     }
     memory: dict[str, JSON] = {
-        "source": stored_key(report.identity or _identity_of(path)), "what": report.kind,
+        "source": _source_key(path, report), "what": report.kind,
         "counts": asdict(ImportCounts()), "after": "", "length": 0, "crawls": [], "to_index": [], "note": "",
     }  # fmt: skip
     job = Job(kind=Job.Kind.IMPORT_PAGES, options=options, memory=memory, total=report.pages, created_by=created_by)
@@ -60,6 +60,13 @@ def begin_import(
     except IntegrityError:
         raise JobRefusedError(f"{path} is being imported: `archivebox job list --open` shows by which job.") from None
     return job
+
+
+def unfinished_import(path: Path, report: SourceReport) -> Job | None:
+    """The job that imports this source, queued, at work or paused; None: there is none."""
+    statuses = (Job.StatusChoices.QUEUED, Job.StatusChoices.STARTED, Job.StatusChoices.PAUSED)
+    jobs = Job.objects.filter(kind=Job.Kind.IMPORT_PAGES, status__in=statuses)
+    return jobs.filter(memory__source=_source_key(path.resolve(), report)).first()
 
 
 def _write(job: Job, pages: int, noting: Noting) -> None:
@@ -71,6 +78,10 @@ def _write(job: Job, pages: int, noting: Noting) -> None:
         )
         noting(job)
         notify_workers()
+
+
+def _source_key(path: Path, report: SourceReport) -> str:
+    return stored_key(report.identity or _identity_of(path))
 
 
 def _identity_of(path: Path) -> str:

@@ -15,7 +15,7 @@ from archivebox.imports.page import NotImported, NotReadableError, SourceReport
 from archivebox.imports.readers import open_reader
 from archivebox.imports.transfer import Transfer
 from archivebox.jobs.begin import JobRefusedError
-from archivebox.jobs.begin_import import begin_import
+from archivebox.jobs.begin_import import begin_import, unfinished_import
 from archivebox.jobs.models import Job
 from archivebox.lib.quantities import size
 
@@ -45,6 +45,9 @@ def run(
     except NotReadableError as problem:
         raise BadInputError(str(problem)) from None
     _show(session, source, report)
+    unfinished = None if dry_run else unfinished_import(source, report)
+    if unfinished is not None:
+        return _continue(session, unfinished, bg=bg)
     question = f"{counted(report.pages, 'page')} will be imported, their files {VERBS[transfer]}. Continue?"
     if dry_run or not (yes or session.out.ask(question)):
         session.out.say(NOTHING_IMPORTED if dry_run else f"{NOTHING_IMPORTED} --yes imports it.")
@@ -56,6 +59,19 @@ def run(
         )
     except JobRefusedError as problem:
         raise BadInputError(str(problem)) from None
+    return _wait(session, job, bg=bg)
+
+
+def _continue(session: Session, job: Job, *, bg: bool) -> int:
+    """Go on with an import that has begun before, and was interrupted or is at work."""
+    if job.status == Job.StatusChoices.PAUSED:
+        raise BadInputError(f"Its import is paused: `archivebox job resume {job.pk}` continues it.")
+    session.if_stopped = ""
+    session.out.say(f"Its import was begun before, with --mode {job.options['transfer']}: it goes on.")
+    return _wait(session, job, bg=bg)
+
+
+def _wait(session: Session, job: Job, *, bg: bool) -> int:
     if bg:
         session.out.event(record_of(job), f"Queued as job {job.pk}: `archivebox job show {job.pk}` says how far it is.")
         return 0

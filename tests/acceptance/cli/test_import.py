@@ -56,6 +56,19 @@ def test_a_stop_before_anything_was_accepted_names_nothing_to_continue(signum: s
 
 
 @pytest.mark.usefixtures("collection")
+def test_an_import_that_was_begun_before_goes_on(cli: Type, tmp_path: Path) -> None:
+    source = make_old_collection(tmp_path / "old")
+    job = str(cli("import", str(source), "--yes", "--bg").records[-1]["id"])
+    assert cli("job", "pause", job).code == 0
+    refused = cli("import", str(source), "--yes")
+    assert (refused.code, f"`archivebox job resume {job}` continues it." in refused.err) == (2, True)
+    assert cli("job", "resume", job).code == 0
+    done = cli("import", str(source), "--yes")
+    assert "Its import was begun before, with --mode copy: it goes on." in done.err
+    assert (done.code, done.records[-1]["id"], done.records[-1]["done"]) == (0, job, 2)
+
+
+@pytest.mark.usefixtures("collection")
 def test_what_cannot_be_imported_ends_with_2_and_a_sentence(cli: Type, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for path, said in (("empty", "is nothing that can be imported"), ("absent", "Nothing was found at")):
