@@ -53,7 +53,7 @@ class ExportedRows(Struct, frozen=True):
 
 
 def do_nothing() -> None:
-    """In place of what nobody waits for."""
+    """The default of callbacks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ _LOCALE = ("LANG", "LC_ALL", "LC_CTYPE", "PYTHONUTF8")
 
 
 class _Priority(IntEnum):
-    """What waiting requests are carried out first: a batch is committed when it is compared."""
+    """Which waiting requests are carried out first: a batch can be committed once it is compared."""
 
     COMPARE = 0
     WRITE = 1
@@ -209,7 +209,7 @@ class WritingPool:
         return future
 
     def _carry_out_waiting(self) -> None:
-        """All requests that wait, also those of which the other thread was told."""
+        """Carry out all requests that wait, also those submitted for the other thread, which then finds none."""
         with suppress(Empty):
             while True:
                 _, _, future, work = self._waiting.get_nowait()

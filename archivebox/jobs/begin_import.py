@@ -17,7 +17,7 @@ from archivebox.imports.page import SourceReport
 from archivebox.imports.rows import stored_key
 from archivebox.imports.transfer import Transfer
 from archivebox.jobs.begin import JobRefusedError, Noting, without_record
-from archivebox.jobs.job import Job, JobPart, packed
+from archivebox.jobs.job import IMPORTING_PAGES, Job, JobPart, packed
 from archivebox.jobs.page_imports import ImportCounts, ImportPages
 from archivebox.lib.batches import batches
 from archivebox.lib.jsonl import JSON
@@ -64,9 +64,7 @@ def begin_import(
 
 def unfinished_import(path: Path, report: SourceReport) -> Job | None:
     """The job that imports this source, queued, at work or paused; None: there is none."""
-    statuses = (Job.StatusChoices.QUEUED, Job.StatusChoices.STARTED, Job.StatusChoices.PAUSED)
-    jobs = Job.objects.filter(kind=Job.Kind.IMPORT_PAGES, status__in=statuses)
-    return jobs.filter(memory__source=_source_key(path.resolve(), report)).first()
+    return Job.objects.filter(IMPORTING_PAGES, memory__source=_source_key(path.resolve(), report)).first()
 
 
 def _write(job: Job, pages: int, noting: Noting) -> None:
@@ -81,8 +79,5 @@ def _write(job: Job, pages: int, noting: Noting) -> None:
 
 
 def _source_key(path: Path, report: SourceReport) -> str:
-    return stored_key(report.identity or _identity_of(path))
-
-
-def _identity_of(path: Path) -> str:
-    return identity_of(path) if path.is_file() else str(path)
+    """What names the source in ``Job.memory``: a source has one import at a time."""
+    return stored_key(report.identity or (identity_of(path) if path.is_file() else str(path)))

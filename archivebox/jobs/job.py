@@ -22,7 +22,7 @@ from archivebox.webhooks.webhook import Event
 
 KEY_BYTES = 16
 _IMPORT = models.Q(kind="import")
-_IMPORTING_PAGES = models.Q(kind="import_pages", status__in=["queued", "started", "paused"])
+IMPORTING_PAGES = models.Q(kind="import_pages", status__in=["queued", "started", "paused"])
 _MEASURING = models.Q(kind="measure", status__in=["queued", "started", "paused"])
 
 
@@ -76,7 +76,7 @@ class Job(StoppableItem):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["kind"], condition=_MEASURING, name="one_job_measures"),
-            models.UniqueConstraint(KT("memory__source"), condition=_IMPORTING_PAGES, name="source_imported_once"),
+            models.UniqueConstraint(KT("memory__source"), condition=IMPORTING_PAGES, name="source_imported_once"),
         ]
         indexes = [
             models.Index(fields=["retry_at"], condition=FREE_AND_WANTED, name="job_due"),

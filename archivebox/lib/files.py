@@ -135,7 +135,7 @@ def iter_outputs(folder: Path) -> Iterator[OutputFile]:
 
 
 def iter_statuses(folder: Path) -> Iterator[os.stat_result]:
-    """What the file system knows of each regular file below ``folder``, for who needs no names: in half the time."""
+    """What the file system knows of each regular file below ``folder``, without their paths and types."""
     return filter(None, (_status_of(entry) for _, entry in walk_entries(folder)))
 
 

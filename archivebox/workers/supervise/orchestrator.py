@@ -59,7 +59,7 @@ RECORD_TIME = 10.0
 """Seconds for the database to take the records of the end. Where it is away for longer, the next start makes them:
 nothing is left that runs, and nobody waits for this process."""
 NEW_OBJECTS = 10_000
-"""After how many a process looks for garbage; Python's 700 cost an import of pages 6 % of its worker's time."""
+"""How many make the garbage collector run; an import spent 6 % of its worker's time on it with Python's 700."""
 POLL_WATCHERS = 1.0
 """Seconds between two looks for watchers where no kernel tells."""
 FIRST_WATCHER = 3.0

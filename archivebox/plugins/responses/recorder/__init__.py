@@ -367,6 +367,7 @@ class Recorder:
         Download(self._ask, self._connection.tab, hop, lambda: self._complete(identifier, hop)).fetch()
 
     def _end_early(self, hop: RecordedExchange, truncated: str, error: str) -> None:
+        """End an exchange before all of it has come. ``truncated``: the reason, as WARC-Truncated names it."""
         hop.error, hop.complete = error, True
         if hop.status and not hop.has_no_body:
             hop.truncated = truncated
