@@ -1,7 +1,7 @@
 """What passes by itself is waited for, and on a connection of its own each time."""
 
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
+from threading import Barrier, Event
 
 import pytest
 from django.db import DatabaseError, connection, transaction
@@ -29,7 +29,7 @@ def test_of_two_writers_in_a_deadlock_one_does_it_again(monkeypatch: pytest.Monk
     monkeypatch.setattr(transient, "TRY_EVERY", 0.0)
     Tag.named("first")
     Tag.named("second")
-    both_hold_one, told = Barrier(2, timeout=60), list[str]()
+    both_hold_one, one_is_done, told = Barrier(2, timeout=60), Event(), list[str]()
 
     def write(*names: str) -> int:
         tries = 0
@@ -43,7 +43,9 @@ def test_of_two_writers_in_a_deadlock_one_does_it_again(monkeypatch: pytest.Monk
                     if tries == 1 and name == names[0]:
                         both_hold_one.wait()
 
-        retry_transient(change, tell=told.append)
+        # One that began again at once could take back its first row before the other takes it: the next deadlock.
+        retry_transient(change, tell=told.append, before_again=lambda: one_is_done.wait(timeout=60))
+        one_is_done.set()
         connection.close()
         return tries
 
