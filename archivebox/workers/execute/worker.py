@@ -292,6 +292,7 @@ class Worker:
 
     def _is_over(self, lease: Lease, _: object) -> None:
         page = self.held.remove(lease)
+        self.engine.reap_orphans()  # what it left has been ended, and came to this worker as its subreaper
         self.engine.proxies.keep(self.held.crawls())
         if not self.held.all:
             self.engine.starter.end_servers_of_environments()
