@@ -5,12 +5,15 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import ada_url
+
+from archivebox.lib import processes
 
 _APPLICATION = Path(__file__).parents[2]
 """Where the process finds our modules."""
@@ -59,6 +62,7 @@ class DocumentReader:
     """The process, started when it is needed; one document at a time."""
 
     def __init__(self) -> None:
+        self._stack = ExitStack()
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -88,19 +92,24 @@ class DocumentReader:
             self._process.kill()
             self._process.communicate()
             self._process = None
+            self._stack.close()
 
     def _running(self) -> "subprocess.Popen[bytes]":
         if self._process is None:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", _PROGRAM],
-                env={"PYTHONPATH": str(_APPLICATION), "LANG": "C.UTF-8"},
-                cwd=os.sep,  # Python looks for modules where it is started, too
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C is for who asks; this one ends with its stdin
-            )
+            self._process = self._stack.enter_context(processes.foreground_child(self._start))
         return self._process
+
+    @staticmethod
+    def _start() -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            [sys.executable, "-m", _PROGRAM],
+            env={"PYTHONPATH": str(_APPLICATION), "LANG": "C.UTF-8"},
+            cwd=os.sep,  # Python looks for modules where it is started, too
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is for who asks; this one ends with its stdin
+        )
 
     @staticmethod
     def _ask(process: "subprocess.Popen[bytes]", sent: bytes) -> bytes:
