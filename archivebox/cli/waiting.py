@@ -20,7 +20,7 @@ def wait_for_job(session: Session, job: Job) -> int:
     session.if_stopped = continues
     try:
         with session.out.live() as draw, OrchestratorWatch(session.process, Only(job.pk), session.out.warn) as watching:
-            watching.wait(has_ended, lambda: draw([_line(job)]))
+            watching.wait(has_ended, lambda: draw([progress_of(job)]))
     except Interrupted as stop:
         session.out.warn(continues)
         return 128 + stop.signum
@@ -31,7 +31,8 @@ def wait_for_job(session: Session, job: Job) -> int:
     return 0
 
 
-def _line(job: Job) -> str:
+def progress_of(job: Job) -> str:
+    """A line for people: what it does, and how far it is."""
     total = "?" if job.total is None else f"{job.total:,}"
     failed = f", {job.failed:,} failed" if job.failed else ""
     return f"{job}: {job.done:,} of {total}{failed}"

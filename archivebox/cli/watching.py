@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from archivebox.base_models.work import FREE_AND_WANTED, HELD
@@ -15,6 +15,7 @@ from archivebox.cli.listing import came_to_of
 from archivebox.cli.output import Output, counted
 from archivebox.cli.records import record_of
 from archivebox.cli.session import Session
+from archivebox.cli.waiting import progress_of
 from archivebox.contract import reasons
 from archivebox.contract.reasons import Reason
 from archivebox.core.archiveresult import NO_SUCCESS
@@ -71,10 +72,14 @@ def is_done(crawl: Crawl) -> bool:
     return crawl.status not in Crawl.OPEN or snapshots.filter(status=Snapshot.StatusChoices.PAUSED).exists()
 
 
+def _jobs() -> "QuerySet[Any]":
+    """Jobs that somebody waits for: nobody does for what is measured when nothing else runs."""
+    return Job.objects.exclude(kind=Job.Kind.MEASURE)
+
+
 def is_idle() -> bool:
     """Nothing in the whole collection runs or could run now."""
-    jobs = Job.objects.exclude(kind=Job.Kind.MEASURE)  # nobody waits for it
-    if any(rows.filter(_due()).exists() for rows in (CrawlRun.objects, Binary.objects, jobs, Delivery.objects)):
+    if any(rows.filter(_due()).exists() for rows in (CrawlRun.objects, Binary.objects, _jobs(), Delivery.objects)):
         return False
     if Snapshot.objects.filter(HELD | (_due() & ~Q(crawl__status__in=STOPPED))).exists():
         return False
@@ -95,6 +100,7 @@ class Watched:
         self.everything = crawl_ids is None and only is None
         self.only = only
         self.crawl_ids: set[UUID] = {only.crawl} if only is not None else set(crawl_ids or ())
+        self.job_ids: set[UUID] = set()
         self.began = began or timezone.now()
 
     def is_done(self, *, ends_elsewhere: bool = False) -> bool:
@@ -105,6 +111,7 @@ class Watched:
         """
         if self.everything:
             self.crawl_ids |= set(self.crawls().values_list("pk", flat=True))
+            self.job_ids |= set(_jobs().filter(status__in=Job.OPEN).values_list("pk", flat=True))
             return is_idle()
         if self.only is not None and self.only.snapshot is not None:
             return not _have_work(self.snapshots())
@@ -126,6 +133,10 @@ class Watched:
         if self.only is not None and self.only.snapshot is not None:
             return Snapshot.objects.filter(pk=self.only.snapshot)
         return Snapshot.objects.filter(crawl__in=self.crawl_ids)
+
+    def jobs(self) -> Any:
+        """What is done besides the crawls, as an import; none where only some crawls are waited for."""
+        return Job.objects.filter(pk__in=self.job_ids).order_by("pk")
 
     def missing(self) -> set[UUID]:
         """Crawls of which there is no row any more; who waits for everything does not miss one."""
@@ -170,10 +181,10 @@ class ProgressOutput:
         snapshots = by_status(self.watched.snapshots())
         results = by_status(self.watched.results())
         total = sum(snapshots.values())
-        lines = [
-            f"{snapshots.get('sealed', 0)} of {total} pages done" + _others(snapshots, ("started", "queued", "paused")),
-            "hooks: " + _words(results),
-        ]
+        lines = [progress_of(job) for job in self.watched.jobs()]
+        if total or not lines:
+            others = _others(snapshots, ("started", "queued", "paused"))
+            lines += [f"{snapshots.get('sealed', 0)} of {total} pages done{others}", f"hooks: {_words(results)}"]
         running = self.watched.results().filter(status=ArchiveResult.StatusChoices.STARTED).select_related("snapshot")
         lines += [f"  {row.hook_name or row.plugin}  {row.snapshot.url}" for row in running[:SHOWN_HOOKS]]
         waiting = _awaited(self.watched.snapshots()).order_by("retry_at").values_list("retry_at", "url")
@@ -193,18 +204,22 @@ class ProgressOutput:
     def summarise(self, code: int, without_success: int) -> None:
         """The last line: what came of it."""
         snapshots, results = by_status(self.watched.snapshots()), by_status(self.watched.results())
+        jobs = by_status(self.watched.jobs())
         seconds = (timezone.now() - self.watched.began).total_seconds()
         record = {
             "type": "Summary",
             "crawl_ids": sorted(map(str, self.watched.crawl_ids)),
             "snapshots": snapshots,
             "results": results,
+            "jobs": jobs,
             "without_success": without_success,
             "seconds": round(seconds, 3),
             "exit_code": code,
         }
-        sentence = f"{counted(snapshots.get('sealed', 0), 'page')} in {seconds:.1f} s. Hooks: {_words(results)}."
-        self.out.event(record, sentence)
+        counts = [counted(snapshots.get("sealed", 0), "page")] if snapshots or not jobs else []
+        counts += [counted(jobs.get("sealed", 0), "job")] if jobs else []
+        hooks = f" Hooks: {_words(results)}." if snapshots or not jobs else ""
+        self.out.event(record, f"{' and '.join(counts)} in {seconds:.1f} s.{hooks}")
 
 
 def by_status(rows: Any) -> dict[str, int]:
@@ -241,13 +256,13 @@ def watch(session: Session, watched: Watched, until: Callable[[], bool] | None =
                     return 128 + stop.signum
                 watching.release()  # before it is shown: the orchestrator ends meanwhile
                 progress.show(final=True)
-            return _report(session.out, watched, progress)
+            return report(session.out, watched, progress)
     except OrchestratorFailedError as error:
         session.out.warn(f"{error}. Its log is {session.folder.logs / 'orchestrator.log'}.")
         return OUR_ERROR
 
 
-def _report(out: Output, watched: Watched, progress: ProgressOutput) -> int:
+def report(out: Output, watched: Watched, progress: ProgressOutput) -> int:
     """Say what came of it; returns the exit status."""
     if missing := watched.missing():
         for key in missing:
@@ -276,9 +291,11 @@ def _troubles(watched: Watched) -> list[tuple[str, str, str]]:
 
 
 def _tell_waiting(out: Output, watched: Watched, empty: int) -> None:
-    """What is left: crawls that somebody paused, results that wait for their retry, and pages that gave nothing."""
+    """What is left: what was paused, results that wait for their retry, and pages that gave nothing."""
     for key in Crawl.objects.filter(pk__in=watched.crawl_ids, status=Crawl.StatusChoices.PAUSED).values_list("pk"):
         out.say(f"Paused: `archivebox crawl resume {key[0]}` continues it.")
+    for job in watched.jobs().filter(status=Job.StatusChoices.PAUSED):
+        out.say(f"Paused: `archivebox job resume {job.pk}` continues it. {job.problem}".rstrip())
     waiting = watched.results().filter(status=ArchiveResult.StatusChoices.BACKOFF).count()
     if waiting:
         out.say(f"Will be retried: {counted(waiting, 'hook')}. `archivebox update` retries now.")

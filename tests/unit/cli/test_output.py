@@ -11,24 +11,7 @@ from uuid import UUID
 import pytest
 
 from archivebox.cli.output import Column, Node, Output, counted, plain, printable
-
-
-class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-def for_people() -> tuple[Output, Terminal]:
-    stream = Terminal()
-    return Output(stdout=stream, stderr=io.StringIO()), stream
-
-
-def in_a_pipe() -> tuple[Output, io.StringIO, io.StringIO]:
-    out, err = io.StringIO(), io.StringIO()
-    return Output(stdout=out, stderr=err), out, err
-
+from tests.unit.cli.streams import Terminal, for_people, in_a_pipe
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31mred\u202e"
 COLUMNS = (

@@ -1,16 +1,21 @@
 """How long a command waits for what it began."""
 
+import re
 from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
-from archivebox.cli.watching import LONGEST_WAIT, Watched, is_done
+from archivebox.base_models.users import system_user
+from archivebox.cli.output import Output
+from archivebox.cli.watching import LONGEST_WAIT, ProgressOutput, Watched, is_done, report
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.crawls.models import Crawl, CrawlRun
+from archivebox.jobs.models import Job
 from archivebox.machine.models import Machine
 from tests import factories
 from tests.status_triggers import arrange
+from tests.unit.cli.streams import Terminal, for_people
 
 pytestmark = [pytest.mark.usefixtures("collection"), pytest.mark.database]
 SOON, LATE = timedelta(seconds=30), LONGEST_WAIT + timedelta(minutes=1)
@@ -59,3 +64,26 @@ def test_beside_a_server_the_pages_are_waited_for_and_not_the_end_of_the_browser
     watched = Watched([row.pk])
     assert watched.is_done(ends_elsewhere=True) is done
     assert not watched.is_done()
+
+
+def test_who_waits_for_everything_sees_its_jobs_and_which_was_paused() -> None:
+    columns = {"kind": "import_pages", "created_by": system_user(), "total": 400, "done": 211}
+    job = Job.objects.create(status="started", retry_at=timezone.now(), **columns)
+    out, printed = for_people()
+    watched, drawn = Watched(), list[str]()
+    progress = ProgressOutput(out, watched, drawn.extend)
+    assert not watched.is_done()
+    progress.show()
+    assert drawn == ["Import archived pages: 211 of 400"]
+    arrange(Job.objects.filter(pk=job.pk), status="paused", problem="The disk is full.", retry_at=None)
+    assert watched.is_done()
+    report(out, watched, progress)
+    assert f"Paused: `archivebox job resume {job.pk}` continues it. The disk is full." in printed.getvalue()
+
+
+@pytest.mark.parametrize(("json", "said"), [(False, r"1 job in [\d.]+ s\.\n"), (True, r'.*"jobs":\{"sealed":1\}.*\n')])
+def test_a_summary_counts_jobs(json: bool, said: str) -> None:
+    printed, watched = Terminal(), Watched([])
+    watched.job_ids.add(Job.objects.create(kind="import_pages", created_by=system_user(), status="sealed").pk)
+    ProgressOutput(Output(json=json, stdout=printed), watched, lambda _: None).summarise(0, 0)
+    assert re.fullmatch(said, printed.getvalue())
