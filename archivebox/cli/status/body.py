@@ -10,14 +10,15 @@ from archivebox.cli.session import Session
 from archivebox.contract import reasons
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.crawls.models import Crawl
+from archivebox.jobs.models import Job
 from archivebox.machine.models import Binary, Process
 from archivebox.workers.supervise.watch import orchestrator_is_running
 
 LABELS = {
-    "path": "collection", "snapshots": "snapshots", "crawls": "open crawls", "running": "running hooks",
-    "waiting": "waiting for a retry", "next_retry_at": "next retry", "orchestrator": "at work",
-    "missing_programs": "missing programs", "database_bytes": "database", "free_bytes": "free disk",
-    "last_backup": "last backup",
+    "path": "collection", "snapshots": "snapshots", "crawls": "open crawls", "jobs": "open jobs",
+    "running": "running hooks", "waiting": "waiting for a retry", "next_retry_at": "next retry",
+    "orchestrator": "at work", "missing_programs": "missing programs", "database_bytes": "database",
+    "free_bytes": "free disk", "last_backup": "last backup",
 }  # fmt: skip
 SIZES = frozenset({"database_bytes", "free_bytes"})
 MOST_REASONS, MOST_PAGES = 10, 3
@@ -34,6 +35,7 @@ def run(session: Session) -> int:
         "path": str(folder.root),
         "snapshots": _snapshots(),
         "crawls": dict(Crawl.objects.open().order_by().values_list("status").annotate(Count("id"))),
+        "jobs": _jobs(),
         "running": Process.objects.running().of_type(Process.TypeChoices.HOOK).count(),
         "waiting": results["count"],
         "next_retry_at": results["next"],
@@ -65,6 +67,12 @@ def _say_what_failed(out: Output, failed: dict[str, int]) -> None:
 def _snapshots() -> dict[str, int]:
     counts = dict(Snapshot.objects.kept().order_by().values_list("status").annotate(Count("id")))
     return {"total": sum(counts.values()), **counts}
+
+
+def _jobs() -> dict[str, int]:
+    """Those that are not done, but for what is measured when nothing else runs."""
+    rows = Job.objects.filter(status__in=(*Job.OPEN, Job.StatusChoices.PAUSED)).exclude(kind=Job.Kind.MEASURE)
+    return dict(rows.order_by().values_list("status").annotate(Count("id")))
 
 
 def _failed() -> dict[str, int]:
