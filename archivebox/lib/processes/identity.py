@@ -11,9 +11,9 @@ import psutil
 from archivebox.lib.processes.platform import PORTABLE
 
 if PORTABLE:
-    from archivebox.lib.processes.portable import boot_id, inspect, pid_namespace, running_for
+    from archivebox.lib.processes.portable import boot_id, inspect, is_exiting, pid_namespace, running_for
 else:
-    from archivebox.lib.processes.procfs import boot_id, inspect, pid_namespace, running_for
+    from archivebox.lib.processes.procfs import boot_id, inspect, is_exiting, pid_namespace, running_for
 
 PIDFD_SIGNAL_PROCESS_GROUP = 4
 """Flag of pidfd_send_signal(2), Linux 6.9: the signal goes to the whole process group."""
@@ -59,6 +59,10 @@ class ProcessIdentity(NamedTuple):
         """Whether it has ended and waits for its reaper."""
         seen = inspect(self.pid) if self.is_here() else None
         return seen is not None and seen.start_ticks == self.start_ticks and seen.zombie
+
+    def is_exiting(self) -> bool:
+        """Whether nothing of it runs any more: it is being ended, or has ended."""
+        return not self.is_alive() or is_exiting(self.pid)
 
     def age(self) -> float:
         """Seconds since its start, by the kernel's clock, which no step of ours moves; of another boot: for ever."""

@@ -49,6 +49,12 @@ def inspect(pid: int) -> ProcessInfo | None:
         return None
 
 
+def is_exiting(pid: int) -> bool:
+    """Whether it has ended; of one that is ended right now nothing tells so here."""
+    seen = inspect(pid)
+    return seen is None or seen.zombie
+
+
 def running_for(start_ticks: int) -> float:
     """Seconds since that moment, in microseconds as `inspect` has it; on Linux since the boot, else by the clock."""
     now = time.clock_gettime(time.CLOCK_BOOTTIME) if sys.platform == "linux" else time.time()

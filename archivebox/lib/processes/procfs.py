@@ -14,6 +14,8 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from archivebox.lib.processes.process_info import ProcessInfo
 
 _READ = os.O_RDONLY | os.O_CLOEXEC
+_PF_EXITING = 4
+"""Flag of a thread that is shut down (linux/sched.h), in field 9 of proc_pid_stat(5)."""
 
 
 def _read(path: str, *, one_piece: bool = False) -> bytes | None:
@@ -61,6 +63,19 @@ def inspect(pid: int) -> ProcessInfo | None:
     fields = data[data.rfind(b")") + 2 :].split(b" ", 20)
     gone = fields[0] in {b"Z", b"X"} and int(fields[17]) <= 1
     return ProcessInfo(int(fields[19]), int(fields[1]), int(fields[3]), gone)
+
+
+def is_exiting(pid: int) -> bool:
+    """Whether the kernel ends it, or has ended it: nothing of it runs any more, and it has no environment to read.
+
+    Each of its threads is looked at: the first may have ended while others run.
+    """
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    stats = [_read(f"/proc/{pid}/task/{thread}/stat", one_piece=True) for thread in threads]
+    return all(int(data[data.rfind(b")") + 2 :].split(b" ", 7)[6]) & _PF_EXITING for data in stats if data)
 
 
 def running_for(start_ticks: int) -> float:

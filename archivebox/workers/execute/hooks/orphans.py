@@ -29,8 +29,9 @@ class Orphans:
 
     def record_new(self) -> None:
         """Put those on record that are new: children of the worker."""
-        for identity in self.engine.orphans():
-            if identity not in self.listed and processes.mark_of(identity.pid, DATA_FOLDER.root) is None:
+        for identity in self.engine.orphans() - self.listed.keys():
+            is_marked = processes.mark_of(identity.pid, DATA_FOLDER.root) is not None
+            if not (is_marked or identity.is_exiting()):  # in this order: who is ended shows no mark any more
                 self.listed[identity] = self._record(identity)
 
     async def end(self) -> None:

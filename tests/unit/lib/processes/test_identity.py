@@ -43,6 +43,32 @@ def test_a_zombie_is_alive_until_it_is_reaped(cold: Starter) -> None:
     assert not child.identity.is_alive()
 
 
+THREAD_OUTLIVES_FIRST = """
+import ctypes, platform, threading, time
+threading.Thread(target=time.sleep, args=(60,)).start()
+print("ready", flush=True)
+ctypes.CDLL(None).syscall({"x86_64": 60, "aarch64": 93}[platform.machine()], 0)  # exit(2): of this thread alone
+"""
+
+
+@pytest.mark.skipif(PORTABLE, reason="there it is not known")
+def test_a_process_exits_when_its_last_thread_does(cold: Starter) -> None:
+    ended = cold.hook("#!/bin/bash\n")
+    wait(ended, LIMIT)
+    assert ended.identity.is_exiting()
+    with subprocess.Popen([sys.executable, "-c", THREAD_OUTLIVES_FIRST], stdout=subprocess.PIPE) as popen:
+        assert popen.stdout is not None
+        popen.stdout.readline()
+        identity = ProcessIdentity.of(popen.pid)
+        assert identity is not None
+        while b"\nState:\tZ" not in Path(f"/proc/{popen.pid}/status").read_bytes():
+            time.sleep(0.01)
+        assert not identity.is_exiting()
+        popen.kill()
+        popen.wait()
+        assert identity.is_exiting()
+
+
 @pytest.mark.parametrize("change", [{"boot_id": "another"}, {"pid_ns": 1}, {"start_ticks": 1}])
 def test_same_pid_is_not_enough(cold: Starter, change: dict[str, str | int]) -> None:
     child = cold.hook("#!/bin/bash\nsleep 60")
