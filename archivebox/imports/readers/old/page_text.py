@@ -29,17 +29,19 @@ class PageTexts:
         self._documents = DocumentReader()
 
     def read(self, files: PageFolder, url: str, folder: Path) -> tuple[ImportedOutput, ...]:
-        """The text of one page, in ``folder``; nothing where it has one, or no HTML that can be read."""
+        """The text of one page, in ``folder``, or that it took too long; nothing where it has one, or no HTML."""
         there = {(plugin, file.name): file.source for plugin, each in files.files.items() for file in each}
         if not TEXTS.isdisjoint(there):
             return ()
+        failed: tuple[ImportedOutput, ...] = ()
         for source in (there[name] for name in SAVED if name in there):
             try:
                 html = read_regular(Path(source), DOCUMENT_MOST)
             except OSError:
                 continue
             content = self._documents.read(html, url, "text/html", "text/html; charset=utf-8")
-            made = text_outputs(folder, content, "text/html")
-            if texts := tuple(one for one in made if one.plugin == "htmltotext" and one.status is Status.SUCCEEDED):
+            texts = tuple(one for one in text_outputs(folder, content, "text/html") if one.plugin == "htmltotext")
+            if any(one.status is Status.SUCCEEDED for one in texts):
                 return texts
-        return ()
+            failed = failed or tuple(one for one in texts if one.status is Status.FAILED)
+        return failed
