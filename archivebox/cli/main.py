@@ -44,11 +44,18 @@ class LazyGroup(click.Group):
         if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
             otherwise = "`archivebox help` lists them."
             hint = did_you_mean(args[0], self.list_commands(ctx), otherwise, written="`archivebox {}`".format)
+            if within := [f"`archivebox {name} {args[0]}`" for name in self._groups_with(args[0], ctx)]:
+                hint = f"Did you mean {', '.join(within)}?"
             hint = INSTEAD.get(args[0], hint)
             if "://" in args[0]:
                 hint = f"To archive a page: archivebox add '{args[0]}'"
             raise click.UsageError(f"There is no command {args[0]!r}. {hint}", ctx)
         return super().resolve_command(ctx, args)
+
+    def _groups_with(self, word: str, ctx: click.Context) -> list[str]:
+        """The commands that have a command of this name."""
+        found = ((name, self.get_command(ctx, name)) for name in COMMANDS)
+        return [name for name, command in found if isinstance(command, click.Group) and word in command.commands]
 
 
 def _help_without_command() -> None:

@@ -132,6 +132,7 @@ def test_add_loads_no_readers_exports_or_web_pages() -> None:
     [
         (["nope"], "`archivebox help` lists them."),
         (["statsu"], "Did you mean `archivebox status`?"),
+        (["verify"], "Did you mean `archivebox backup verify`, `archivebox snapshot verify`"),
         (["list", "--nope"], "See `archivebox list --help`."),
         (["list", "--limit", "x"], "'x' is not a valid integer"),
     ],
