@@ -37,6 +37,8 @@ LONGEST_WAIT = timedelta(minutes=10)
 SHARE = 20
 """A drawing waits 20 times as long as the last one took, so that a crawl of a million pages is not slowed by it."""
 SHOWN_HOOKS = 8
+FORGET_EVERY = 60.0
+"""Seconds after which a command that never ends shows no more of what is done."""
 QUIET = (Reason.DECLARED, Reason.TEMPORARY_FAILURE, Reason.CANCELLED, Reason.NOTHING_CAME)
 STOPPED = (Crawl.StatusChoices.PAUSED, Crawl.StatusChoices.CANCELLED)
 
@@ -91,17 +93,25 @@ def is_idle() -> bool:
 class Watched:
     """The Crawls that one command waits for; without any: all that is open, also what comes while it waits.
 
-    ``only``: that nothing else is worked on meanwhile, unless somebody else waits too. ``began``: when; else now.
+    ``only``: that nothing else is worked on meanwhile, unless somebody else waits too. ``endless``: until somebody
+    stops the command. ``began``: when; else now.
     """
 
     def __init__(
-        self, crawl_ids: Iterable[UUID] | None = None, only: Only | None = None, *, began: datetime | None = None
+        self,
+        crawl_ids: Iterable[UUID] | None = None,
+        only: Only | None = None,
+        *,
+        endless: bool = False,
+        began: datetime | None = None,
     ) -> None:
         self.everything = crawl_ids is None and only is None
+        self.endless = endless
         self.only = only
         self.crawl_ids: set[UUID] = {only.crawl} if only is not None else set(crawl_ids or ())
         self.job_ids: set[UUID] = set()
         self.began = began or timezone.now()
+        self._forget_at = time.monotonic() + FORGET_EVERY
 
     def is_done(self, *, ends_elsewhere: bool = False) -> bool:
         """Whether nothing is left to wait for.
@@ -110,14 +120,21 @@ class Watched:
         are enough; not where plugins have something to say of a whole crawl.
         """
         if self.everything:
-            self.crawl_ids |= set(self.crawls().values_list("pk", flat=True))
-            self.job_ids |= set(_jobs().filter(status__in=Job.OPEN).values_list("pk", flat=True))
-            return is_idle()
+            self._look()
+            return not self.endless and is_idle()
         if self.only is not None and self.only.snapshot is not None:
             return not _have_work(self.snapshots())
         if ends_elsewhere and not discover_hooks("CrawlEnd") and self._are_under_way():
             return not _have_work(self.snapshots())
         return all(is_done(crawl) for crawl in self.crawls())
+
+    def _look(self) -> None:
+        """See what has come to be open."""
+        if self.endless and time.monotonic() > self._forget_at:
+            self.crawl_ids, self.job_ids = set(), set()
+            self._forget_at = time.monotonic() + FORGET_EVERY
+        self.crawl_ids |= set(self.crawls().values_list("pk", flat=True))
+        self.job_ids |= set(_jobs().filter(status__in=Job.OPEN).values_list("pk", flat=True))
 
     def _are_under_way(self) -> bool:
         """Whether each of the crawls has been started, and nobody has stopped it."""
@@ -182,6 +199,8 @@ class ProgressOutput:
         results = by_status(self.watched.results())
         total = sum(snapshots.values())
         lines = [progress_of(job) for job in self.watched.jobs()]
+        if self.watched.endless and not (total or lines):
+            return ["Waiting for work."]
         if total or not lines:
             others = _others(snapshots, ("started", "queued", "paused"))
             lines += [f"{snapshots.get('sealed', 0)} of {total} pages done{others}", f"hooks: {_words(results)}"]
@@ -237,7 +256,7 @@ def _others(counts: dict[str, int], names: tuple[str, ...]) -> str:
     return "".join(f", {counts[name]} {name}" for name in names if counts.get(name))
 
 
-def watch(session: Session, watched: Watched, until: Callable[[], bool] | None = None) -> int:
+def watch(session: Session, watched: Watched) -> int:
     """Keep an orchestrator at work until what is watched is done; returns the exit status.
 
     What only an administrator may install is asked for before: hooks have no terminal.
@@ -249,7 +268,7 @@ def watch(session: Session, watched: Watched, until: Callable[[], bool] | None =
             with session.out.live() as draw:
                 progress = ProgressOutput(session.out, watched, draw)
                 try:
-                    watching.wait(until or (lambda: _is_done(watched, watching)), progress.show)
+                    watching.wait(lambda: _is_done(watched, watching), progress.show)
                 except Interrupted as stop:
                     session.out.warn("Stopping. Finished pages are saved; `archivebox run` continues the rest. "
                                      "Press Ctrl-C again to stop at once.")  # fmt: skip

@@ -55,4 +55,4 @@ def _only(crawl: str | None, snapshot: str | None, archiveresult: str | None) ->
 def worker(session: Session) -> int:
     """Stay and take what comes: the machine joins those that work on this collection."""
     session.out.say("Running until stopped. Press Ctrl-C to stop; nothing is lost.")
-    return watch(session, Watched(), lambda: False)
+    return watch(session, Watched(endless=True))

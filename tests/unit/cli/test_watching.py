@@ -81,6 +81,23 @@ def test_who_waits_for_everything_sees_its_jobs_and_which_was_paused() -> None:
     assert f"Paused: `archivebox job resume {job.pk}` continues it. The disk is full." in printed.getvalue()
 
 
+def test_what_never_ends_shows_what_came_and_forgets_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched, drawn = Watched(endless=True), list[str]()
+    progress = ProgressOutput(for_people()[0], watched, drawn.extend)
+    progress.show()
+    row = factories.crawl("https://a.example/")
+    assert not watched.is_done()
+    progress.show(final=True)
+    assert drawn == ["Waiting for work.", "0 of 1 pages done, 1 queued", "hooks: none yet"]
+    arrange(Snapshot.objects.filter(crawl=row), status="sealed", sealed_at=timezone.now(), retry_at=None)
+    arrange(Crawl.objects.filter(pk=row.pk), status="sealed", retry_at=None)
+    assert not watched.is_done()
+    assert watched.crawl_ids == {row.pk}
+    monkeypatch.setattr(watched, "_forget_at", 0.0)
+    assert not watched.is_done()
+    assert watched.crawl_ids == set()
+
+
 @pytest.mark.parametrize(("json", "said"), [(False, r"1 job in [\d.]+ s\.\n"), (True, r'.*"jobs":\{"sealed":1\}.*\n')])
 def test_a_summary_counts_jobs(json: bool, said: str) -> None:
     printed, watched = Terminal(), Watched([])
