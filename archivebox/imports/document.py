@@ -1,22 +1,17 @@
 """Owns reading strangers' documents for their title, text and the URLs they name: in a process that can be ended."""
 
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import ada_url
 
-from archivebox.lib import processes
+from archivebox.lib.module_process import module_process
 
-_APPLICATION = Path(__file__).parents[2]
-"""Where the process finds our modules."""
 DOCUMENT_MOST = 64 << 20
 """Bytes of a document; a page above that is no text for people."""
 LARGE = 4 << 20
@@ -96,20 +91,8 @@ class DocumentReader:
 
     def _running(self) -> "subprocess.Popen[bytes]":
         if self._process is None:
-            self._process = self._stack.enter_context(processes.foreground_child(self._start))
+            self._process = self._stack.enter_context(module_process(_PROGRAM))
         return self._process
-
-    @staticmethod
-    def _start() -> "subprocess.Popen[bytes]":
-        return subprocess.Popen(
-            [sys.executable, "-m", _PROGRAM],
-            env={"PYTHONPATH": str(_APPLICATION), "LANG": "C.UTF-8"},
-            cwd=os.sep,  # Python looks for modules where it is started, too
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is for who asks; this one ends with its stdin
-        )
 
     @staticmethod
     def _ask(process: "subprocess.Popen[bytes]", sent: bytes) -> bytes:

@@ -10,12 +10,11 @@ import logging
 import os
 import pickle
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from enum import IntEnum
 from functools import partial
 from itertools import count
@@ -26,7 +25,7 @@ from typing import Any, Self, TypeVar, cast
 
 from archivebox.imports.page_files import PageFilesWriter, PlannedFiles, WrittenFiles
 from archivebox.imports.transfer import Transfer, write_all
-from archivebox.lib import processes
+from archivebox.lib.module_process import module_process
 from archivebox.lib.syncing import sync_file_system
 
 log = logging.getLogger(__name__)
@@ -42,8 +41,6 @@ SECONDS = 0.05
 """How long it is to take for them: what a stop waits for, or the other process at the end."""
 STOP_EVERY = 0.1
 """Seconds between two looks whether to stop, while processes are waited for."""
-_APPLICATION = Path(__file__).parents[2]
-"""Where the process finds our modules."""
 _PROGRAM = "archivebox.imports.writing_main"
 _LOCALE = ("LANG", "LC_ALL", "LC_CTYPE", "PYTHONUTF8")
 """What says how names of files are read."""
@@ -105,20 +102,12 @@ class WritingProcess:
             if not self._may_run:
                 raise WritingEndedError
             if self._popen is None:
-                self._popen = self._stack.enter_context(processes.foreground_child(self._start))
+                self._popen = self._stack.enter_context(self._process())
             return self._popen
 
-    def _start(self) -> "subprocess.Popen[bytes]":
+    def _process(self) -> "AbstractContextManager[subprocess.Popen[bytes]]":
         locale = {name: os.environ[name] for name in _LOCALE if name in os.environ}
-        return subprocess.Popen(
-            [sys.executable, "-m", _PROGRAM, json.dumps(self._arguments)],
-            env={"PYTHONPATH": str(_APPLICATION), **locale},
-            cwd=os.sep,  # Python looks for modules where it is started, too
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is for who asks; this one ends with its stdin
-        )
+        return module_process(_PROGRAM, json.dumps(self._arguments), locale=locale)
 
 
 class WritingPool:

@@ -1,17 +1,12 @@
 """Owns work on strangers' documents in a process of its own: within limits, and its memory is given back."""
 
-import os
 import resource
 import subprocess
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 
-from archivebox.lib import processes
+from archivebox.lib.module_process import module_process
 
-_APPLICATION = Path(__file__).parents[2]
-"""Where the process finds our modules."""
 WAIT = 120.0
 """Seconds after which it is ended, however busy the machine is."""
 
@@ -25,20 +20,7 @@ def run_limited(module: str, sent: bytes, files: Sequence[int] = ()) -> bytes:
 
     ``files``: descriptors that it has open, too, under the same numbers.
     """
-
-    def start() -> "subprocess.Popen[bytes]":
-        return subprocess.Popen(
-            [sys.executable, "-m", module],
-            env={"PYTHONPATH": str(_APPLICATION), "LANG": "C.UTF-8"},
-            cwd=os.sep,  # Python looks for modules where it is started, too
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            pass_fds=files,
-            start_new_session=True,  # Ctrl-C is for who asks; this one ends with its stdin
-        )
-
-    with processes.foreground_child(start) as process:
+    with module_process(module, files=files) as process:
         try:
             answer, _ = process.communicate(sent, WAIT)
         except subprocess.TimeoutExpired:

@@ -1,0 +1,38 @@
+"""Owns starting a module of ours as a program of its own, for work that may have to be ended."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import MappingProxyType
+
+from archivebox.lib import processes
+
+_APPLICATION = Path(__file__).parents[2]
+"""Where the process finds our modules."""
+UTF_8 = MappingProxyType({"LANG": "C.UTF-8"})
+
+
+def module_process(
+    module: str, *arguments: str, locale: Mapping[str, str] = UTF_8, files: Sequence[int] = ()
+) -> "AbstractContextManager[subprocess.Popen[bytes]]":
+    """The process, whose stdin and stdout are pipes; nobody else reaps it, or takes it for an orphan, in the block.
+
+    ``locale``: all that it has in its environment. ``files``: descriptors that it has open under the same numbers.
+    """
+
+    def start() -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            [sys.executable, "-m", module, *arguments],
+            env={"PYTHONPATH": str(_APPLICATION), **locale},
+            cwd=os.sep,  # Python looks for modules where it is started, too
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            pass_fds=files,
+            start_new_session=True,  # Ctrl-C is for who asks; this one ends with its stdin
+        )
+
+    return processes.foreground_child(start)
