@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q
 from django.utils import timezone
 
 from archivebox.base_models.work import FREE_AND_WANTED, HELD
@@ -74,14 +74,10 @@ def is_done(crawl: Crawl) -> bool:
     return crawl.status not in Crawl.OPEN or snapshots.filter(status=Snapshot.StatusChoices.PAUSED).exists()
 
 
-def _jobs() -> "QuerySet[Any]":
-    """Jobs that somebody waits for: nobody does for what is measured when nothing else runs."""
-    return Job.objects.exclude(kind=Job.Kind.MEASURE)
-
-
 def is_idle() -> bool:
     """Nothing in the whole collection runs or could run now."""
-    if any(rows.filter(_due()).exists() for rows in (CrawlRun.objects, Binary.objects, _jobs(), Delivery.objects)):
+    jobs = Job.objects.requested()
+    if any(rows.filter(_due()).exists() for rows in (CrawlRun.objects, Binary.objects, jobs, Delivery.objects)):
         return False
     if Snapshot.objects.filter(HELD | (_due() & ~Q(crawl__status__in=STOPPED))).exists():
         return False
@@ -134,7 +130,7 @@ class Watched:
             self.crawl_ids, self.job_ids = set(), set()
             self._forget_at = time.monotonic() + FORGET_EVERY
         self.crawl_ids |= set(self.crawls().values_list("pk", flat=True))
-        self.job_ids |= set(_jobs().filter(status__in=Job.OPEN).values_list("pk", flat=True))
+        self.job_ids |= set(Job.objects.requested().filter(status__in=Job.OPEN).values_list("pk", flat=True))
 
     def _are_under_way(self) -> bool:
         """Whether each of the crawls has been started, and nobody has stopped it."""
@@ -235,9 +231,12 @@ class ProgressOutput:
             "seconds": round(seconds, 3),
             "exit_code": code,
         }
-        counts = [counted(snapshots.get("sealed", 0), "page")] if snapshots or not jobs else []
-        counts += [counted(jobs.get("sealed", 0), "job")] if jobs else []
-        hooks = f" Hooks: {_words(results)}." if snapshots or not jobs else ""
+        counts, hooks = list[str](), ""
+        if snapshots or not jobs:
+            counts.append(counted(snapshots.get("sealed", 0), "page"))
+            hooks = f" Hooks: {_words(results)}."
+        if jobs:
+            counts.append(counted(jobs.get("sealed", 0), "job"))
         self.out.event(record, f"{' and '.join(counts)} in {seconds:.1f} s.{hooks}")
 
 

@@ -32,6 +32,10 @@ class JobQuerySet(WorkQuerySet["Job"]):
     def imports(self) -> Self:
         return self.filter(kind=Literal(Job.Kind.IMPORT.value))
 
+    def requested(self) -> Self:
+        """Those that somebody asked for and may wait for: all but measuring, which is done when nothing else runs."""
+        return self.exclude(kind=Job.Kind.MEASURE)
+
 
 class Job(StoppableItem):
     """One thing that is done to many Snapshots. Which ones is decided once, at its beginning.

@@ -20,7 +20,8 @@ def module_process(
 ) -> "AbstractContextManager[subprocess.Popen[bytes]]":
     """The process, whose stdin and stdout are pipes; nobody else reaps it, or takes it for an orphan, in the block.
 
-    ``locale``: all that it has in its environment. ``files``: descriptors that it has open under the same numbers.
+    ``locale``: all of its environment, but for where our modules are. ``files``: descriptors that it has open, too,
+    under the same numbers.
     """
 
     def start() -> "subprocess.Popen[bytes]":

@@ -70,8 +70,8 @@ def _snapshots() -> dict[str, int]:
 
 
 def _jobs() -> dict[str, int]:
-    """Those that are not done, but for what is measured when nothing else runs."""
-    rows = Job.objects.filter(status__in=(*Job.OPEN, Job.StatusChoices.PAUSED)).exclude(kind=Job.Kind.MEASURE)
+    """Status → how many are in it, of those that are not done."""
+    rows = Job.objects.requested().filter(status__in=(*Job.OPEN, Job.StatusChoices.PAUSED))
     return dict(rows.order_by().values_list("status").annotate(Count("id")))
 
 

@@ -1,4 +1,4 @@
-"""How long a command waits for what it began."""
+"""How long a command waits for what it began, and what it shows meanwhile."""
 
 import re
 from datetime import timedelta
