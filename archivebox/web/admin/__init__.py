@@ -1,5 +1,8 @@
 """Rows as they are, for those who keep the collection: one file a model; importing them registers them."""
 
+from django.contrib import admin
+from django.contrib.auth.models import Group, User
+
 from archivebox.web.admin.archiveresult import ArchiveResultAdmin
 from archivebox.web.admin.binary import BinaryAdmin
 from archivebox.web.admin.crawl import CrawlAdmin
@@ -14,6 +17,8 @@ from archivebox.web.admin.snapshot import SnapshotAdmin
 from archivebox.web.admin.tag import TagAdmin
 from archivebox.web.admin.unchanged_check import UnchangedCheckAdmin
 from archivebox.web.admin.webhook import DeliveryAdmin, WebhookAdmin
+
+admin.site.unregister([User, Group])  # only accounts/people.py changes accounts: it confirms, and leaves a record
 
 __all__ = [
     "ArchiveResultAdmin",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from django.contrib.admin import site
 from django.contrib.auth.models import User
 from django.db import connection
 from django.http import HttpResponse
@@ -55,6 +56,16 @@ def test_somebody_is_invited_given_a_role_and_disabled_on_a_page(caller: Make) -
     record = page_of(admin.client.get("/people/record/"))
     assert [action for action in ("user.invited", "user.role", "user.disabled") if action not in record] == []
     assert AuditEntry.objects.exclude(action="user.login").count() == 3
+
+
+def test_the_admin_changes_no_account_nor_what_opens_one(caller: Make) -> None:
+    admin = caller("admin")
+    assert admin.user is not None
+    fields = {"usable_password": "true", "password1": "another horse battery", "password2": "another horse battery"}
+    for path in (f"{admin.user.pk}/password/", f"{admin.user.pk}/change/", f"{admin.user.pk}/delete/", "add/"):
+        assert send(admin, f"/admin/auth/user/{path}", username="new", post="yes", **fields).status_code == 404
+    assert list(User.objects.values_list("username", "password")) == [("admin", admin.user.password)]
+    assert {model._meta.app_label for model in site._registry} & {"accounts", "auth", "sessions"} == set()
 
 
 def test_what_somebody_may_not_do_is_not_offered(caller: Make) -> None:

@@ -19,7 +19,6 @@ PAGES = [
     "/password/",
     "/admin/",
     "/admin/machine/process/",
-    "/admin/auth/user/",
     "/?q=story",
 ]
 
