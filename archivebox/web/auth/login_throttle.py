@@ -7,9 +7,11 @@ account was once entered keeps a signed cookie for it (OWASP's device cookie) an
 import secrets
 from dataclasses import dataclass
 
+from django.contrib.auth.models import User
 from django.core import signing
 from django.http import HttpRequest, HttpResponse
 
+from archivebox.accounts import login_log
 from archivebox.lib.networks import subscriber_of
 from archivebox.machine.fleet_throttle import FleetThrottle
 from archivebox.web import settings
@@ -52,6 +54,19 @@ def by_password(request: HttpRequest, username: str) -> LoginAttempt:
     if browser:
         return _attempt((_browsers, browser))
     return _attempt((_addresses, _subscriber(request)), (_accounts, account))
+
+
+def own_password_problem(request: HttpRequest, user: User, given: str) -> tuple[str, int]:
+    """Why this password does not show that it is ``user``, with the status of that answer; empty where it does."""
+    attempt = by_password(request, user.get_username())
+    if attempt.wait:
+        return f"Too many attempts. Try again in {attempt.wait} seconds.", 429
+    if not user.check_password(given):
+        if attempt.limit_is_reached:
+            login_log.log_failed_login(user.get_username())
+        return "Incorrect password.", 403
+    attempt.succeeded()
+    return "", 200
 
 
 def by_second_factor(request: HttpRequest, username: str) -> LoginAttempt:

@@ -12,7 +12,7 @@ from django.contrib.auth import logout, update_session_auth_hash
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm, SetPasswordForm
 from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -119,6 +119,21 @@ def leave(request: HttpRequest) -> HttpResponse:
     return render(request, "web/onward.html", {"address": address, "title": "You are logged out"})
 
 
+class ChangePasswordForm(PasswordChangeForm):
+    """Asks for the old password, guesses of which are limited like those at the log-in."""
+
+    def __init__(self, request: HttpRequest) -> None:
+        super().__init__(cast("User", request.user), request.POST or None)
+        self.request = request
+
+    def clean_old_password(self) -> str:
+        given: str = self.cleaned_data["old_password"]
+        problem, status = login_throttle.own_password_problem(self.request, self.user, given)
+        if problem:
+            raise ValidationError(problem, code=str(status))
+        return given
+
+
 @requires(Action.OWN, to_change=Action.OWN)
 @sensitive_post_parameters()
 def change_password(request: HttpRequest) -> HttpResponse:
@@ -126,8 +141,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
     user = cast("User", request.user)
     if not user.has_usable_password() and len(SecondFactors.of(user)) and not is_confirmed(request):
         return ask_to_confirm(request, "password")  # a new password would confirm the removal of its factors
-    kind = PasswordChangeForm if user.has_usable_password() else SetPasswordForm
-    form = kind(user, request.POST or None)
+    form = ChangePasswordForm(request) if user.has_usable_password() else SetPasswordForm(user, request.POST or None)
     form.fields["new_password1"].help_text = "At least ten characters, not only digits, and not a common password."
     form.fields["new_password2"].label, form.fields["new_password2"].help_text = "Repeat password", ""
     if request.method == "POST" and form.is_valid():
@@ -141,4 +155,5 @@ def change_password(request: HttpRequest) -> HttpResponse:
     provider = openid_settings()
     connected = provider is not None and admission.is_connected(provider, user)
     context = {"form": form, "provider": provider, "is_connected": connected}
-    return render(request, "web/password.html", context, status=422 if form.errors else 200)
+    status = 429 if form.has_error("old_password", "429") else 422 if form.errors else 200
+    return render(request, "web/password.html", context, status=status)

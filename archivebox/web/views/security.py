@@ -152,20 +152,16 @@ def confirm(request: HttpRequest) -> HttpResponse:
 
 def _confirmation_problem(request: HttpRequest, user: User) -> tuple[str, int]:
     """Why it is not confirmed, with the status of that page; an empty text where it is."""
-    by_password = "password" in request.POST
-    count = login_throttle.by_password if by_password else login_throttle.by_second_factor
-    attempt = count(request, user.get_username())
+    challenge = _pop_challenge(request)
+    if "password" in request.POST:
+        return login_throttle.own_password_problem(request, user, request.POST["password"])
+    attempt = login_throttle.by_second_factor(request, user.get_username())
     if attempt.wait:
         return f"Too many attempts. Try again in {attempt.wait} seconds.", 429
-    challenge = _pop_challenge(request)
-    if by_password:
-        is_right = user.check_password(request.POST.get("password", ""))
-    else:
-        is_right = answer_in(request).accept(user, relying_party(request), challenge)
-    if not is_right:
+    if not answer_in(request).accept(user, relying_party(request), challenge):
         if attempt.limit_is_reached:
-            login_log.log_failed_login(user.get_username()) if by_password else login_log.log_failed_factor(user)
-        return "Incorrect password." if by_password else "Wrong, or used before. Try again.", 403
+            login_log.log_failed_factor(user)
+        return "Wrong, or used before. Try again.", 403
     attempt.succeeded()
     return "", 200
 

@@ -391,6 +391,20 @@ def test_guesses_of_a_confirmation_are_on_record(inside: Client) -> None:
     assert actions().count("login.refused") == 2
 
 
+def test_guesses_of_the_old_password_are_limited_and_on_record(inside: Client) -> None:
+    new = {"new_password1": "another horse battery", "new_password2": "another horse battery"}
+    answers = [inside.post("/password/", {"old_password": f"wrong {n}", **new}).status_code for n in range(5)]
+    assert answers == [422] * 5
+    limited = inside.post("/password/", {"old_password": PASSWORD, **new})
+    assert (limited.status_code, "Too many attempts" in text_of(limited)) == (429, True)
+    assert actions().count("login.refused") == 1
+
+
+def test_a_right_old_password_uses_up_no_attempt(inside: Client) -> None:
+    for _ in range(6):
+        assert inside.post("/password/", {"old_password": PASSWORD, "new_password1": "short"}).status_code == 422
+
+
 def test_who_needs_a_factor_and_has_none_gets_no_further_than_to_set_one_up(
     reader: User, require: Callable[[str], None]
 ) -> None:
