@@ -10,8 +10,6 @@ import pkgutil
 from importlib import import_module
 from pathlib import Path
 
-from msgspec.structs import force_setattr
-
 _given = dict(os.environ)
 os.environ.pop("DATABASE_URL", None)
 os.environ.update(DATA_DIR="/nonexistent", DJANGO_SETTINGS_MODULE="archivebox.config.settings")
@@ -50,7 +48,7 @@ def use(folder: Path) -> None:
 
     ConfError, SettingError.
     """
-    force_setattr(DATA_FOLDER, "root", folder.resolve())
+    object.__setattr__(DATA_FOLDER, "root", folder.resolve())
     chosen = {"default": connection_settings(DATA_FOLDER)}
     connections.settings.update(connections.configure_settings(chosen))
     settings.SECRET_KEY = os.environ.get("SECRET_KEY") or _read_secret_key()

@@ -4,11 +4,11 @@ Rows and bulk updates get the columns of a change of status from :meth:`Transiti
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
 from django.db import models
 from django.utils import timezone
-from msgspec import Struct, field
 
 from archivebox.base_models.rows import Row
 
@@ -17,7 +17,8 @@ class TransitionRefusedError(Exception):
     """The row is not (or no longer) in a status from which this transition leads."""
 
 
-class Transition(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Transition:
     """One line of a table: from any of ``sources`` to ``target``."""
 
     sources: frozenset[str]

@@ -1,11 +1,11 @@
 """Owns who may see a row: the three choices there are, and the one condition that says what somebody sees."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from django.db import models
 from django.db.models import Q
-from msgspec import Struct
 
 from archivebox.base_models.literal import Literal, one_of
 
@@ -24,7 +24,8 @@ class Visibility(models.TextChoices):
 _NARROWEST_FIRST = (Visibility.PRIVATE, Visibility.MEMBERS, Visibility.PUBLIC)
 
 
-class ViewerScope(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ViewerScope:
     """Which rows somebody may see. ``account``: key of the user who is logged in; None: an anonymous visitor."""
 
     account: int | None = None

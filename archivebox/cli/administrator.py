@@ -8,10 +8,9 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-
-from msgspec import Struct
 
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.transitions import TransitionRefusedError
@@ -45,7 +44,8 @@ PLAN_TIME = 300
 """Seconds for a provider's script to say what it needs one for: apt may plan on a cold disk."""
 
 
-class RootCommand(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class RootCommand:
     """What is to be run as root: one command, and the packages it brings, by the name of the program."""
 
     command: list[str]

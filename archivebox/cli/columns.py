@@ -4,10 +4,10 @@ What may follow a column, its lookups, are those of Django, as far as they are o
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import Enum
 
 import click
-from msgspec import Struct
 
 from archivebox.cli.declare import flag, option
 
@@ -21,7 +21,8 @@ class ValueKind(Enum):
     KEY = ("in",)
 
 
-class ColumnFilter(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ColumnFilter:
     """A column as it is asked for: its name is that of the record's field, without ``_id``."""
 
     name: str

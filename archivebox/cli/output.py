@@ -8,10 +8,9 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TextIO, cast
-
-from msgspec import Struct, field
 
 from archivebox.cli.hangup import TerminalStream
 from archivebox.lib import jsonl
@@ -38,7 +37,8 @@ DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _C1 = re.compile("[\x7f-\x9f]")
 
 
-class Column(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Column:
     """One column of a table: its heading, and the record's field or a function of the record."""
 
     title: str
@@ -51,7 +51,8 @@ class Column(Struct, frozen=True):
         return plain(value)
 
 
-class Node(Struct):
+@dataclass(slots=True)
+class Node:
     """One line of a tree. ``text`` is for people, ``record`` for programs; ``mark`` is a style of rich."""
 
     text: str

@@ -8,12 +8,11 @@ import signal
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Protocol
-
-from msgspec import Struct, field
 
 from archivebox.cli.errors import BadInputError, StoppedError
 from archivebox.cli.hangup import hang_up
@@ -56,7 +55,8 @@ class Needs(Enum):
     NEW = "a collection, made if there is none"
 
 
-class Globals(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Globals:
     """The options that every command has."""
 
     data_dir: str | None = None
@@ -69,7 +69,8 @@ class Body(Protocol):
     def __call__(self, session: "Session", **params: object) -> int: ...
 
 
-class Session(Struct):
+@dataclass(slots=True)
+class Session:
     """One command while it runs."""
 
     out: Output

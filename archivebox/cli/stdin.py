@@ -5,9 +5,8 @@ import select
 import stat
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from uuid import UUID
-
-from msgspec import Struct
 
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.output import Output
@@ -21,7 +20,8 @@ SILENCE = 3.0
 """Seconds after which it is said that records are waited for: who holds a pipe open may not know that it is read."""
 
 
-class StdinRecord(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class StdinRecord:
     """A record, and the number of its line."""
 
     line: int

@@ -1,9 +1,8 @@
 """Owns in which object store pages are stored besides the data folder, and for how long, as settings say."""
 
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
-
-from msgspec import Struct
 
 from archivebox.config.conffile import ConfError
 from archivebox.config.early import early_settings
@@ -14,7 +13,8 @@ FOR_PEOPLE = RequestLimits(connect=3.0, answer=10.0, attempts=2)
 _limits: RequestLimits | None = None
 
 
-class StorageSettings(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class StorageSettings:
     """``url``: empty where the data folder alone is used; ``cache``: bytes of local copies that stay."""
 
     url: str

@@ -1,10 +1,9 @@
 """Owns personas: who a crawl is to the sites that it visits, each a folder in ``personas/``."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-
-from msgspec import Struct
 
 from archivebox.config.conffile import read_conf, write_conf
 from archivebox.config.resolve import Layer
@@ -18,7 +17,8 @@ NETSCAPE_FIELDS = 7
 """Of a line of cookies.txt: domain, subdomains, path, secure, expiry, name, value."""
 
 
-class Persona(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Persona:
     """One folder: settings, cookies, and the browser's profile. All of it is its owner's alone."""
 
     folder: Path

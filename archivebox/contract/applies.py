@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-
-from msgspec import Struct
 
 from archivebox.contract.reasons import Reason
 from archivebox.lib.jsonl import JSON
@@ -16,7 +15,8 @@ MAX_SEARCHED = 16 << 20
 """Bytes of a file that are searched, which takes RE2 0.05 s; the hook applies to a page with a larger one."""
 
 
-class PageFacts(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class PageFacts:
     """What a URL turned out to be; empty (0) as long as no navigation has told.
 
     ``mime_type``: the media type without parameters, lower case (RFC 9110, 8.3). ``http_status``: of the last answer.
@@ -37,7 +37,8 @@ class PageFacts(Struct, frozen=True):
         return bool(self.final_url) and not self.are_known
 
 
-class Applies(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Applies:
     """The conditions of one hook, all of which have to hold; None: any will do.
 
     ``url`` is searched in the URL that was asked for; ``mime`` and ``status`` have to match the whole. ``contains``:

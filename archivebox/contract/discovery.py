@@ -6,11 +6,9 @@ import logging
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
-
-from msgspec import Struct, field
-from msgspec.structs import replace
 
 from archivebox.contract import entrypoints
 from archivebox.contract.binaries import FILE_NAMES, BinaryRequest, parse_binaries, read_required
@@ -50,7 +48,8 @@ RECORDS_NO_MORE = (
 logger = logging.getLogger(__name__)
 
 
-class Plugin(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Plugin:
     """One plugin folder; ``warnings`` are sentences about what in it could not be understood.
 
     ``title`` and ``description`` are for people: a few words, and a sentence.
@@ -159,7 +158,8 @@ def _plugin_folders(parent: Path) -> Iterator[tuple[str, Path]]:
             yield name, parent / name
 
 
-class _Folder(Struct):
+@dataclass(slots=True)
+class _Folder:
     """A plugin folder while it is read: what lies in it, and what in it could not be understood."""
 
     plugin: str

@@ -1,9 +1,8 @@
 """Owns one hook: what its name, its script and its entry in ``x-hooks`` say of it."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-
-from msgspec import Struct
 
 from archivebox.contract.applies import ANY_PAGE, Applies, read_applies
 from archivebox.contract.hooknames import HookName
@@ -27,7 +26,8 @@ HOOK_FLAGS = ("ready", "finite", "session", "page", "derived", "fork", "gate")
 HOOK_LISTS = ("exclusive", "after", "argv", "sources", "tells", "preload")
 
 
-class Hook(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Hook:
     """One script of a plugin, with what its name and ``x-hooks`` say of it.
 
     ``ready``: prints a line as soon as others may rely on it, or may have the page. ``finite``: ends by itself.

@@ -2,9 +2,8 @@
 
 import logging
 import re
+from dataclasses import dataclass
 from functools import lru_cache
-
-from msgspec import Struct
 
 EVENTS = ("Crawl", "Snapshot", "Binary", "CrawlEnd", "SnapshotEnd")
 """Events that hooks may answer to."""
@@ -25,7 +24,8 @@ _NUMBER = re.compile(r"__(\d{2})_", re.ASCII)
 logger = logging.getLogger(__name__)
 
 
-class HookName(Struct, frozen=True, order=True):
+@dataclass(frozen=True, order=True, slots=True)
+class HookName:
     """One hook file name, taken apart; sorts by file name, which is the order in which hooks start."""
 
     file_name: str

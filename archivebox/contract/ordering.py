@@ -1,8 +1,7 @@
 """Owns who waits for whom: ``after``, readiness and exclusive resources among the hooks of one object."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-from msgspec import Struct, field
+from dataclasses import dataclass, field
 
 from archivebox.contract.hook import Hook
 
@@ -10,7 +9,8 @@ OUTPUT_STEP = 5
 """The step whose hooks keep the settled page; those of later steps that need the page run with them."""
 
 
-class Waits(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Waits:
     """What each hook waits for.
 
     ``after``: hooks whose end (or readiness, where they declare it) must have come, by ``x-hooks`` or, for foreground

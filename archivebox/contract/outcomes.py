@@ -2,11 +2,9 @@
 
 import re
 import signal
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
-
-from msgspec import Struct
-from msgspec.structs import replace
 
 from archivebox.contract.failures import NOT_THE_PAGE, is_retried_by_itself
 from archivebox.contract.reasons import Reason
@@ -73,7 +71,8 @@ DECLARABLE_REASONS = NOT_THE_PAGE | frozenset(
 """Why it failed, as a hook may say it: ``"reason"`` in its ``ArchiveResult`` record."""
 
 
-class Outcome(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Outcome:
     """``retry``: run again, by back-off or at once; ``counts``: this run is one of the attempts that are limited."""
 
     status: Status

@@ -1,10 +1,9 @@
 """Owns what a plugin says of its outputs: which is a picture, an icon, a preview or text, and which is shown first."""
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal, cast, get_args
-
-from msgspec import Struct
 
 from archivebox.lib.jsonl import JSON
 
@@ -24,7 +23,8 @@ UNRANKED = 50
 """The rank of an output whose plugin names none."""
 
 
-class OutputPattern(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class OutputPattern:
     """One kind of file of a plugin.
 
     ``file``: a pattern as of fnmatch(3), relative to the plugin's folder. ``label``: what people call it. ``rank``: the

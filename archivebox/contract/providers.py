@@ -1,8 +1,7 @@
 """Owns what a provider of programs says of itself: what it can install, and what it needs an administrator for."""
 
+from dataclasses import dataclass
 from typing import Literal, cast, get_args
-
-from msgspec import Struct
 
 from archivebox.lib.jsonl import JSON
 
@@ -10,7 +9,8 @@ Installs = Literal["nothing", "named", "anything"]
 """``nothing``: it finds what is there. ``named``: only programs whose ``overrides`` speak of it. ``anything``: all."""
 
 
-class ProviderHook(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ProviderHook:
     """``administrator``: its script that prints which command has to be run as root, if any; empty: it needs none."""
 
     installs: Installs = "anything"

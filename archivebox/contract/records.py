@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
-
-from msgspec import Struct, field
 
 from archivebox.contract.reasons import Reason
 from archivebox.lib import jsonl
@@ -48,7 +47,8 @@ class RefusedRecordError(ValueError):
     """A record must not have an effect; the message says why, and its hook has failed."""
 
 
-class Record(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Record:
     """One JSON line of a hook; ``fields`` are all of it but its ``type``."""
 
     type: str
@@ -74,7 +74,8 @@ def program_records(output: bytes) -> list[Record]:
 _MAY_BE_RECORD = re.compile(rb"^[^\S\n]*\{.*$", re.MULTILINE)
 
 
-class LineReader(Struct):
+@dataclass(slots=True)
+class LineReader:
     """Cuts a stream of bytes into complete lines.
 
     ``offset`` is the position in the stream after the last complete line: a reader that starts there loses nothing.

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-import msgspec
-
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.patterns import compile_patterns
 
@@ -106,10 +104,11 @@ def is_of_machine(name: str) -> bool:
     return bool(_MACHINE_NAME.search(name))
 
 
-class PluginSchema(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class PluginSchema:
     """The settings of one plugin, by name."""
 
-    settings: Mapping[str, SettingSpec] = msgspec.field(default_factory=lambda: MappingProxyType({}))
+    settings: Mapping[str, SettingSpec] = field(default_factory=lambda: MappingProxyType({}))
 
     def canonical(self) -> dict[str, str]:
         """Every name a setting may be given under, the canonical one included → the canonical one."""

@@ -3,9 +3,8 @@
 import hashlib
 import re
 import tomllib
+from dataclasses import dataclass
 from typing import Literal
-
-from msgspec import Struct
 
 Interpreter = Literal["python", "node", "bash", "self"]
 """Who runs a hook: the application's Python, ``NODE_BINARY``, ``/bin/bash``, or the file as a program of its own."""
@@ -50,7 +49,8 @@ _NEWER_DIALECT = tuple(map(re.compile, (r"abx_?(?:plugins|pkg)\b", r"emit_?archi
 """Each begins with a letter as it is, which is looked for ten times as fast as either of two, or in either case."""
 
 
-class Script(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Script:
     """What the text of a hook tells.
 
     ``runner``: the program that the first line of an executable asks env(1) for. ``options``: those of the engine's

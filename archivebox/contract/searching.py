@@ -1,11 +1,12 @@
 """Owns what a search backend says of itself: which engine it is, and the script that answers."""
 
-from msgspec import Struct
+from dataclasses import dataclass
 
 from archivebox.lib.jsonl import JSON
 
 
-class DeclaredBackend(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class DeclaredBackend:
     """``engine``: what ``SEARCH_BACKEND_ENGINE`` calls it. ``script``: a Python file in the plugin's folder."""
 
     engine: str

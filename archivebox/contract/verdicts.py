@@ -1,11 +1,10 @@
 """Owns what all results of a page come to: a verdict that people can rely on, with a sentence and the next action."""
 
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
 from enum import StrEnum
 from http import HTTPStatus
 from typing import Protocol
-
-from msgspec import Struct
 
 from archivebox.contract import reasons
 from archivebox.contract.failures import NOT_THE_PAGE
@@ -68,7 +67,8 @@ class State(StrEnum):
 _AT_WORK = {"queued": State.WAITING, "started": State.RUNNING, "paused": State.PAUSED}
 
 
-class Verdict(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Verdict:
     """``kept`` of ``wanted`` count plugins: those that left files, and with them those that should have.
 
     ``failed`` of them are final, ``retrying`` wait for their next try; ``unfinished`` hooks have yet to end.

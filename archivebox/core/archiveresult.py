@@ -4,6 +4,7 @@ import os
 import random
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -13,7 +14,6 @@ from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
-from msgspec import Struct
 
 from archivebox.base_models.literal import Literal, one_of
 from archivebox.base_models.transitions import TabledQuerySet, TabledRow
@@ -276,7 +276,8 @@ REFUSED = "refused"
 """The field that the engine, and no hook, puts among what a hook said of its result: see :class:`Declaration`."""
 
 
-class Declaration(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Declaration:
     """What a hook said of its own result, in an ``ArchiveResult`` record."""
 
     status: Status | None

@@ -1,9 +1,8 @@
 """Owns one question: does this URL belong into this crawl? Pure: reads no row and no network."""
 
 from collections.abc import Callable, Container, Iterable
+from dataclasses import dataclass
 from enum import StrEnum
-
-from msgspec import Struct
 
 from archivebox.contract.reasons import Reason, action
 from archivebox.lib.networks import OpenedNetworks, is_private
@@ -25,7 +24,8 @@ class CrawlScope(StrEnum):
     ALL = "all"
 
 
-class Admission(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Admission:
     """The answer; ``code`` is None when admitted, ``url`` None when the text is not a URL at all."""
 
     admitted: bool
@@ -39,7 +39,8 @@ class Admission(Struct, frozen=True):
         return "" if self.code is None else action(self.code.value)
 
 
-class Rules(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Rules:
     """What a crawl takes in. None means no limit; ``seeds`` are the URLs it was given."""
 
     seeds: tuple[Url, ...] = ()

@@ -5,11 +5,11 @@ Pure: reads no row and no clock of its own.
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
-from msgspec import Struct
 
 WORDS = {
     "hourly": "0 * * * *",
@@ -36,7 +36,8 @@ _UNITS = {
 """By first letter, the longest first."""
 
 
-class Interval(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Interval:
     """After so long each time, whatever clocks are set to."""
 
     length: timedelta
@@ -52,7 +53,8 @@ class Interval(Struct, frozen=True):
         return f"Every {unit}" if count == 1 else f"Every {count} {unit}s"
 
 
-class Clock(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Clock:
     """At the times of a cron expression, by the clocks of a zone.
 
     A time of day that clocks skip comes right behind the gap, one that they show twice comes once; what comes every

@@ -4,11 +4,11 @@ import json
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 import platformdirs
-from msgspec import Struct, field
 
 from archivebox.config.resolve import Resolved
 from archivebox.config.settings import DATA_FOLDER
@@ -47,7 +47,8 @@ def snapshot_folders(snapshot_dir: Path) -> dict[str, str]:
     return {"SNAP_DIR": str(snapshot_dir), "SHARED_BODIES_DIR": str(store_of(snapshot_dir) or "")}
 
 
-class Call(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Call:
     """What the hooks of one object (Crawl, Snapshot, Binary) have in common."""
 
     object_dir: Path
@@ -102,7 +103,8 @@ def environment_of_process(env: Mapping[str, str], process_id: str) -> dict[str,
     return {**env, **own}
 
 
-class PluginCall(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class PluginCall:
     """What all hooks of one plugin have in common for one object."""
 
     env: dict[str, str]

@@ -6,11 +6,10 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import chain
 from pathlib import Path
-
-from msgspec.structs import replace
 
 from archivebox.config.conffile import read_conf
 from archivebox.config.core import CORE_SETTINGS

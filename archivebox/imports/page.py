@@ -6,8 +6,6 @@ from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID
 
-from msgspec import Struct
-
 from archivebox.contract.outcomes import Status
 
 
@@ -15,7 +13,8 @@ class NotReadableError(OSError):
     """Nothing that can be imported; the message is a sentence for people."""
 
 
-class ImportedFile(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ImportedFile:
     """A regular file of the source, or one that its reader wrote, and its path below the plugin's folder."""
 
     name: str
@@ -24,7 +23,8 @@ class ImportedFile(Struct, frozen=True):
     """What the source says of its content; empty: nothing."""
 
 
-class ImportedOutput(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ImportedOutput:
     """What one plugin of ours would have kept: it becomes one ArchiveResult without a hook."""
 
     plugin: str
@@ -38,7 +38,8 @@ class ImportedOutput(Struct, frozen=True):
 Columns = dict[str, Any]
 
 
-class ExportedRows(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ExportedRows:
     """The rows of one page in another ArchiveBox, as columns of ours; owners and authors by their user names."""
 
     id: UUID
@@ -80,7 +81,8 @@ class ImportedPage:
     """Its rows as they were in another ArchiveBox; then these count, and of ``outputs`` the files alone."""
 
 
-class NotImported(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class NotImported:
     """An item of the source that becomes nothing here, and why, for people."""
 
     item: str
@@ -89,7 +91,8 @@ class NotImported(Struct, frozen=True):
     """Of a page that the report of the source counts, as :class:`ImportedPage` has it; empty for anything else."""
 
 
-class SourceReport(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class SourceReport:
     """What a reader found, before anything is written."""
 
     kind: str

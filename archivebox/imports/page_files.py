@@ -12,8 +12,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 from uuid import UUID
 
-import msgspec
-
 from archivebox.core.evidence.signer import MANIFEST, KeyUnusableError, Signer
 from archivebox.core.outputs.output_files import columns_of
 from archivebox.imports.transfer import (
@@ -27,7 +25,7 @@ from archivebox.imports.transfer import (
 )
 from archivebox.lib.files import OutputFile, remove_tree
 from archivebox.lib.files import mimetype_of as output_type_of
-from archivebox.plugins.base.hash_tree import FileEntry, Manifest, manifest_of, mimetype_of
+from archivebox.plugins.base.hash_tree import FileEntry, manifest_of, mimetype_of
 
 HASHES = PurePosixPath(MANIFEST).parent.name
 _PLUGIN, _ANY_PLUGIN = re.compile(r"[a-z0-9][a-z0-9_]{0,63}"), re.compile(r"\w[\w .+-]{0,63}")
@@ -146,7 +144,7 @@ class PageFilesWriter:
     def _keep_hashes(self, planned: PlannedFiles, hashes: Hashes) -> Mapping[str, Any]:
         """Write the hashes, and their signature where there is a key. Returns the columns that tell of them."""
         manifest = manifest_of({name: _entry(name, *hashed) for name, hashed in hashes.items()})
-        data = _encoded(manifest)
+        data = json.dumps(manifest, separators=(",", ":")).encode() + b"\n"
         files = {MANIFEST: data, **self._signed(data, planned)}
         _make_folder(f"{planned.folder}/{HASHES}")
         for name, content in files.items():
@@ -163,14 +161,6 @@ class PageFilesWriter:
             except KeyUnusableError as error:
                 self._unsigned = str(error)
         return {} if self._signer is None else self._signer.files(data, UUID(planned.key), planned.url)
-
-
-def _encoded(manifest: Manifest) -> bytes:
-    """In one line; names that are not UTF-8 as json has them."""
-    try:
-        return msgspec.json.encode(manifest) + b"\n"
-    except UnicodeEncodeError:
-        return json.dumps(manifest).encode() + b"\n"
 
 
 def _entry(name: str, sha256: str, size: int) -> FileEntry:

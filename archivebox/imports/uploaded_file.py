@@ -5,10 +5,9 @@ import os
 import re
 import shutil
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
-
-from msgspec import Struct
 
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.imports.page import NotReadableError
@@ -23,7 +22,8 @@ _KEY = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-class ImportUpload(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ImportUpload:
     """A file of so many bytes, or what has arrived of it. ``key``: of the job that waits for it."""
 
     key: UUID

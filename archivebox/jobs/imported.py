@@ -3,12 +3,11 @@
 import csv
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from uuid import UUID
-
-from msgspec import Struct
 
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.intake.parse_input import ParsedInput
@@ -17,7 +16,8 @@ from archivebox.lib.csv_lines import csv_line
 from archivebox.lib.links.link import Link
 
 
-class Imported(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Imported:
     """The files of one import, in imports/ of the data folder."""
 
     key: UUID

@@ -1,6 +1,6 @@
 """Owns imports: a list that somebody gave is read, and waits as a job until it is said what to do with it."""
 
-from msgspec.structs import replace
+from dataclasses import replace
 
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.transactions import write_transaction

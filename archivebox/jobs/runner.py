@@ -1,10 +1,10 @@
 """Owns the steps by which a worker carries out a job that it has leased. Each is one short transaction."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 from django.utils import timezone
-from msgspec import Struct
 
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.wakeups import notify_workers
@@ -13,7 +13,8 @@ from archivebox.jobs.begin import add_parts
 from archivebox.jobs.job import Job, JobFailure, JobPart, packed
 
 
-class NextPart(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class NextPart:
     """What comes next: the keys of some Snapshots."""
 
     number: int

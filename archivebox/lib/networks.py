@@ -4,10 +4,9 @@ IANA's registries of special-purpose addresses (RFC 6890 and its successors) and
 """
 
 from collections.abc import Container, Iterable
+from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Self
-
-from msgspec import Struct
 
 IPAddress = IPv4Address | IPv6Address
 
@@ -88,7 +87,8 @@ def is_private(host: str) -> bool:
     return bool(name) and ("." not in name or name.endswith(tuple(f".{zone}" for zone in _PRIVATE_ZONES)))
 
 
-class OpenedNetworks(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class OpenedNetworks:
     """Private hosts that may be reached: PRIVATE_NETWORK_ALLOWLIST."""
 
     places: frozenset[tuple[str, int | None]] = frozenset()
@@ -120,7 +120,8 @@ class OpenedNetworks(Struct, frozen=True):
 NOTHING_OPENED = OpenedNetworks()
 
 
-class NetworkRules(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class NetworkRules:
     """Where the programs of a crawl may connect to by settings: the public internet, and what was opened besides."""
 
     opened: OpenedNetworks = NOTHING_OPENED

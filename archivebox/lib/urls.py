@@ -1,9 +1,9 @@
 """Owns what a URL is: parsed as browsers do (WHATWG), written one way, and named as a folder."""
 
 import re
+from dataclasses import dataclass
 
 import ada_url
-from msgspec import Struct
 
 MAX_LENGTH = 2_000
 """Characters of a URL as it is kept; the longest that every browser, proxy and index of the field carries."""
@@ -26,7 +26,8 @@ class BadUrl(ValueError):  # noqa: N818 - the name says it
     """A text that is not a URL we can keep; the message says what is wrong with it."""
 
 
-class Url(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Url:
     """One URL: ``href`` is its one way of writing, ``port`` is None where it is the scheme's own."""
 
     href: str

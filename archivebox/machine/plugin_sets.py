@@ -4,11 +4,11 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from django.db.models import Count, Min, Q
-from msgspec import Struct
 
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.wakeups import notify_workers
@@ -19,7 +19,8 @@ from archivebox.machine.machine_id import is_fleet
 _SHOWN_NAMES = 3
 
 
-class PluginSet(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class PluginSet:
     """Machines that have the same plugins, and since when the first of them has."""
 
     digest: str

@@ -3,12 +3,12 @@
 import signal
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 from uuid import UUID
 
 import psutil
-from msgspec import Struct
 
 from archivebox.base_models.transient import retry_transient
 from archivebox.config.settings import DATA_FOLDER
@@ -28,7 +28,8 @@ REAPER_TIME = 5.0
 """Seconds that ``wait`` without a limit gives the reaper of an ended process to say how it ended."""
 
 
-class Usage(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Usage:
     """Seconds of CPU, and bytes of memory: now, of one that has ended the most it had. None: nobody knows."""
 
     cpu_seconds: float | None = None

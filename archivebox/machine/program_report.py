@@ -1,18 +1,18 @@
 """What a hook's record says of a program that it ran."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Self
 from uuid import UUID
-
-from msgspec import Struct
 
 from archivebox.contract.records import EndReason
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.processes import ProcessIdentity
 
 
-class ProgramReport(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ProgramReport:
     """A Process record, as far as it makes sense; None (``pwd``: empty) for what it does not say."""
 
     key: UUID | None

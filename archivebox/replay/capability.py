@@ -3,12 +3,12 @@
 import hashlib
 import os
 import time
+from dataclasses import dataclass
 from enum import StrEnum
 from uuid import UUID
 
 from django.core.signing import Signer
 from django.utils.crypto import constant_time_compare
-from msgspec import Struct
 
 LIFETIME = 12 * 3600
 """Seconds that an address works at least; a page left open overnight still shows its pictures."""
@@ -31,7 +31,8 @@ class Purpose(StrEnum):
     """What was recorded, and the pictures of the article: what a share link shows. Links lead nowhere."""
 
 
-class Capability(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Capability:
     """What a valid text says; ``viewer`` is the stored name of a session, or :data:`PUBLIC`."""
 
     snapshot_id: UUID

@@ -1,10 +1,9 @@
 """Owns which origin shows the archived bytes of a snapshot, and what a page there may do."""
 
 import re
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 from uuid import UUID
-
-from msgspec import Struct
 
 _NAME = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+")
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
@@ -18,7 +17,8 @@ NOBODY = "null"
 _PARTS = frozenset({"font", "image"})
 
 
-class Replay(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Replay:
     """Where the replay listener is seen: the port, or what a proxy in front of it was set up for."""
 
     port: int

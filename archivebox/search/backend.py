@@ -4,10 +4,9 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
-
-from msgspec import Struct
 
 from archivebox.config.resolve import Resolved
 from archivebox.contract.discovery import Plugin
@@ -26,7 +25,8 @@ class SearchUnavailableError(Exception):
     """The backend cannot answer; the message is a sentence for people."""
 
 
-class SearchHit(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class SearchHit:
     """One text with all the words: the key of its Snapshot, and which file of which plugin it is."""
 
     snapshot: UUID
@@ -34,7 +34,8 @@ class SearchHit(Struct, frozen=True):
     file: str
 
 
-class SearchBackend(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class SearchBackend:
     """One engine, by the plugin that speaks for it."""
 
     engine: str

@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-import msgspec
 from django.db.models import prefetch_related_objects
 
 from archivebox.base_models.paging import NEWEST, Order, PageCursor, PageOfRows, page_near, page_of
@@ -105,7 +104,7 @@ def snippets(selection: Selection, shown: Sequence[Snapshot]) -> dict[UUID, Matc
 
 def sortable(selection: Selection, sort: str) -> Selection:
     """Those that can be sorted so: by quality what was measured, by all else everything."""
-    return msgspec.structs.replace(selection, among=selection.among.measured()) if sort == "worst" else selection
+    return replace(selection, among=selection.among.measured()) if sort == "worst" else selection
 
 
 def page_found(selection: Selection, place: PageCursor, size: int, order: Order = NEWEST) -> PageOfRows[Snapshot]:

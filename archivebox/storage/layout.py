@@ -1,14 +1,14 @@
 """The only builder of paths in the data folder."""
 
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-
-from msgspec import Struct
 
 USERS = "users"
 
 
-class DataFolder(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class DataFolder:
     """One collection on disk; every path in it is made here and nowhere else."""
 
     root: Path

@@ -5,14 +5,14 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-
-from msgspec import Struct
 
 from archivebox.storage.shared_bodies import SNAPSHOTS, STORE, WARC, linked_digest, remove_unused, stored_path
 
 
-class StorageReport(Struct):
+@dataclass(slots=True)
+class StorageReport:
     """How many files were deleted or linked, the bytes that this freed, and how many could not be linked."""
 
     files: int = 0

@@ -3,10 +3,10 @@
 import json
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from uuid import UUID
 
 from django.utils import timezone
-from msgspec import Struct
 
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.table import table_of
@@ -19,7 +19,8 @@ LOOK_EVERY = 1.0
 """Seconds for which a process goes by what it knows: where there is no webhook, a page costs no question."""
 
 
-class _Known(Struct):
+@dataclass(slots=True)
+class _Known:
     """Events that somebody wanted to be told of when this process last looked."""
 
     events: frozenset[str] = frozenset()

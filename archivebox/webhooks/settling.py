@@ -1,11 +1,11 @@
 """Owns what becomes of a delivery that was tried: accepted, retried later, or failed, and its webhook with it."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from http import HTTPStatus
 
 from django.db.models import F
 from django.utils import timezone
-from msgspec import Struct
 
 from archivebox.base_models.rows import first_id
 from archivebox.base_models.transactions import write_transaction
@@ -20,7 +20,8 @@ BATCH = 100
 """Old deliveries that go each time that one is over."""
 
 
-class Tried(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Tried:
     """One try. ``http_status``: 0 where there was no answer; ``problem``: the sentence of why there was none.
 
     ``retry_after``: seconds for which the receiver wishes to be left alone.

@@ -1,12 +1,12 @@
 """Snapshots: pages at one time, and what is done with them."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Literal
 from uuid import UUID
 
 from django.db.models import prefetch_related_objects
 from django.http import Http404, HttpRequest
-from msgspec.structs import replace
 from ninja import Query, Router, Schema, Status
 from pydantic import Field, StringConstraints
 

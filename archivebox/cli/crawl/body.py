@@ -1,10 +1,10 @@
 """Owns `archivebox crawl`: looking at crawls, and pausing, resuming, cancelling them."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from typing import Any
 
 from django.db.models import Count
-from msgspec.structs import asdict
 
 from archivebox.base_models.work import WorkItem
 from archivebox.cli.columns import CRAWL

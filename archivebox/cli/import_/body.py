@@ -1,8 +1,7 @@
 """Owns `archivebox import`: what a source holds is shown, and a job imports it."""
 
+from dataclasses import asdict
 from pathlib import Path
-
-from msgspec import to_builtins
 
 from archivebox.base_models.users import system_user
 from archivebox.cli.errors import BadInputError
@@ -82,7 +81,7 @@ def _show(session: Session, source: Path, report: SourceReport) -> None:
     """What is there, and what of it is not imported."""
     files = f"{counted(report.pages, 'page')}, {counted(report.files, 'file')}, {size(report.size)}"
     session.out.event(
-        {"type": "Source", "path": str(source), **to_builtins(report)},
+        {"type": "Source", "path": str(source), **asdict(report)},
         f"{report.kind} in {source}: {files}.",
         *report.notes,
     )

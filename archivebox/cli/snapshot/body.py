@@ -1,6 +1,6 @@
 """Owns `archivebox snapshot`: looking at one, and pausing, resuming, cancelling them."""
 
-from msgspec.structs import asdict
+from dataclasses import asdict
 
 from archivebox.cli.crawl.body import change
 from archivebox.cli.output import Column

@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
 from django.utils import timezone
-from msgspec import Struct
-from msgspec.structs import replace
 
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.wakeups import notify_workers
@@ -31,7 +30,8 @@ BATCH = 1000
 CANCELLED = Snapshot.StatusChoices.CANCELLED
 
 
-class QueuedPage(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class QueuedPage:
     """A page in the queue of a crawl, and whether it still belongs there."""
 
     pk: UUID

@@ -1,12 +1,12 @@
 """How long Process records stay: old ones of processes that have ended go, failed ones later."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
-from msgspec import Struct
 
 from archivebox.base_models.transactions import write_transaction
 from archivebox.core.archiveresult import ArchiveResult
@@ -20,7 +20,8 @@ FAILED_STAY = 3
 """Records of failed processes stay so many times as long."""
 
 
-class Cleaned(Struct):
+@dataclass(slots=True)
+class Cleaned:
     """What one clean-up did, or would do."""
 
     succeeded: int = 0

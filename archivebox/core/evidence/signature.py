@@ -4,11 +4,9 @@ import hashlib
 import json
 import stat
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, fields
 from pathlib import Path
 from uuid import UUID
-
-from msgspec import Struct
-from msgspec.structs import fields
 
 from archivebox.core.evidence.signer import MANIFEST, SIGNATURE, STATEMENT, Signer, Statement
 from archivebox.lib.files import atomic_write, read_regular
@@ -22,7 +20,8 @@ UNSIGNED = "It is not signed. “Sign unsigned pages” in the Library does so, 
 DOES_NOT_FIT = "The signature does not fit: signature.json or signature.sig was changed."
 
 
-class Checked(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Checked:
     """What came of a look at a signature; ``statement`` is None where there is none that can be read."""
 
     holds: bool

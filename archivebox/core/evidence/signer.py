@@ -2,12 +2,10 @@
 
 import hashlib
 import json
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
-
-from msgspec import Struct
-from msgspec.structs import fields
 
 MANIFEST = "hashes/hashes.json"
 """What the plugin that hashes leaves in the folder of a snapshot; the signature lies beside it."""
@@ -23,7 +21,8 @@ class KeyUnusableError(Exception):
     """A key that cannot be read, or made; the message says which, and why."""
 
 
-class Statement(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Statement:
     """What the signature says: this list of hashes was made of this page, and was here at this time."""
 
     algorithm: str

@@ -6,7 +6,7 @@ URL is admitted is pure and stays in `crawls.admission`.
 
 import itertools
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -15,7 +15,6 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.db import connection, models
 from django.utils import timezone
-from msgspec import Struct, field
 
 from archivebox.base_models.table import table_of
 from archivebox.base_models.transactions import write_transaction
@@ -50,7 +49,8 @@ RESOLVE_TIME = 5.0
 """Seconds that names of hosts may take to be looked up, all together."""
 
 
-class Found(Struct):
+@dataclass(slots=True)
+class Found:
     """What became of the URLs that a hook found."""
 
     taken: int = 0

@@ -1,13 +1,10 @@
 """Reads and checks what a request gives, before anything is written: which URLs are valid, and which are known."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Self
 from uuid import UUID
-
-import msgspec
-from msgspec import Struct, field
 
 from archivebox.base_models.rows import time_of
 from archivebox.base_models.visibility import ViewerScope, seen_by
@@ -39,7 +36,8 @@ Report = Callable[[Refusal, str], object]
 """Is told of each line of a list that is refused, and of the list's name."""
 
 
-class ArchivedURL(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ArchivedURL:
     """A URL that is archived already: its latest version, and how many there are."""
 
     seed: Seed
@@ -51,7 +49,8 @@ class ArchivedURL(Struct, frozen=True):
         return time_of(self.latest)
 
 
-class ParsedInput(Struct):
+@dataclass(slots=True)
+class ParsedInput:
     """What was given, sorted; each URL once."""
 
     seeds: dict[str, Seed] = field(default_factory=dict)
@@ -185,7 +184,7 @@ class _RequestReader:
         """Refused lines keep the numbers that they have in the list."""
         urls = [link for link in links if not link.problem]
         seeds, refused = self._check(map(Seed.of_link, urls))
-        refusals = [msgspec.structs.replace(one, line=urls[one.line - 1].line) for one in refused]
+        refusals = [replace(one, line=urls[one.line - 1].line) for one in refused]
         refusals += [_unreadable(link) for link in links if link.problem]
         for one in sorted(refusals, key=lambda one: one.line):
             if self._report is None:

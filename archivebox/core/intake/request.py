@@ -9,7 +9,6 @@ from typing import BinaryIO, NamedTuple, Self, cast
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.utils import timezone
-from msgspec import Struct
 
 from archivebox.base_models.visibility import EVERYTHING, ViewerScope
 from archivebox.config.core import CORE_SETTINGS
@@ -73,7 +72,8 @@ class Seed:
         return cls(link.url, link.title, link.tags, bookmarked_at=moment_of(link.date))
 
 
-class Refusal(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Refusal:
     """A URL or line that was refused, and why."""
 
     line: int
@@ -181,7 +181,8 @@ class CrawlRequest:
 _DEFAULT = CrawlRequest()
 
 
-class Requester(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Requester:
     """Who asks, and how much they may ask for."""
 
     user: User | None = None

@@ -2,11 +2,9 @@
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
-
-from msgspec import Struct, field
 
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.users import system_user
@@ -38,7 +36,8 @@ Noting = Callable[..., object]
 """Is called in the transaction that makes the crawl, with it and ``urls``, how many it has."""
 
 
-class Submitted(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Submitted:
     """What became of a request."""
 
     crawl: Crawl | None

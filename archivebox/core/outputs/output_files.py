@@ -3,11 +3,10 @@
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
-
-from msgspec import Struct, field
 
 from archivebox.lib.files import OutputFile, iter_outputs, walk_few
 
@@ -23,7 +22,8 @@ COARSE = 0.02
 """Seconds that the kernel's clock for files is behind at most."""
 
 
-class Claim(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Claim:
     """Which files of a plugin's folder are one hook's own.
 
     ``before``: what lay there when it started, and when that was changed; None: nobody looked, so that ``since``, the
@@ -52,7 +52,8 @@ ALL = Claim()
 """That of a hook which has its folder for itself."""
 
 
-class Listing(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Listing:
     """The columns that tell of a folder's files, and whether any of them, or any with content, is the hook's own."""
 
     columns: dict[str, Any] = field(default_factory=dict)

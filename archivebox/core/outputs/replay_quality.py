@@ -1,11 +1,11 @@
 """Owns how much of a page its replay shows: what was counted becomes a score, and stands in the page's row."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
 from django.utils import timezone
-from msgspec import Struct
 
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
@@ -31,7 +31,8 @@ class Count(NamedTuple):
         return 100 * self.found // self.wanted
 
 
-class Score(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Score:
     """What was counted of the replay of one page. ``problem``: why nothing could be."""
 
     words: Count | None = None

@@ -10,11 +10,9 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from uuid import UUID
-
-from msgspec import Struct
-from msgspec.structs import asdict
 
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.page_storage.stored_object import current_object
@@ -28,7 +26,8 @@ IN_USE = 600.0
 """Seconds after its last use in which no copy is deleted: somebody may still read in it."""
 
 
-class CopyNote(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class CopyNote:
     """The objects whose files a folder may have; two around a seal, of which the later may not be on record yet."""
 
     keys: tuple[str, ...]

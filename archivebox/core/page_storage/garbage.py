@@ -1,11 +1,11 @@
 """Owns deleting from the object store what nothing needs any more: by rows, and what has no row."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
-from msgspec import Struct
 
 from archivebox.base_models.rows import first_id
 from archivebox.base_models.transactions import write_transaction
@@ -21,7 +21,8 @@ BATCH = 200
 """Objects that are deleted at a time."""
 
 
-class StoreGarbage(Struct):
+@dataclass(slots=True)
+class StoreGarbage:
     """How much was deleted: objects that nothing needs, uploads that nobody continues, and what has no row."""
 
     objects: int = 0

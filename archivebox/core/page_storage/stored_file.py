@@ -4,11 +4,10 @@ import hashlib
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from tempfile import TemporaryFile
 from typing import BinaryIO, cast
-
-from msgspec import Struct
 
 from archivebox.config.page_storage import object_store
 from archivebox.core.page_storage.stored_object import PageObjects, StoredObject
@@ -17,7 +16,8 @@ from archivebox.storage.page_archive import ArchiveDamagedError, StoredMember, c
 from archivebox.storage.shared_bodies import WARC
 
 
-class StoredFile(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class StoredFile:
     """A regular file of a page: ``size`` bytes from ``start`` on of an object; ``modified`` in seconds."""
 
     row: StoredObject

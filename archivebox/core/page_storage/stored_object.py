@@ -4,13 +4,13 @@ An object's row is there before its upload begins, and goes after the object: no
 used twice.
 """
 
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import ClassVar, Self, cast
 from uuid import UUID
 
 from django.db import models
 from django.db.models import Q
-from msgspec import Struct
 
 from archivebox.base_models.rows import Row
 from archivebox.base_models.work import lease_clock
@@ -73,7 +73,8 @@ class StoredObject(Row):
         return self.key
 
 
-class PageObjects(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class PageObjects:
     """The objects that have the files of a page."""
 
     page: StoredObject

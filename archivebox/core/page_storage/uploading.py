@@ -3,11 +3,10 @@
 import hashlib
 import io
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, cast
 from uuid import UUID
-
-from msgspec import Struct, field
 
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.transactions import lock_names, write_transaction
@@ -32,7 +31,8 @@ class BodyGoneError(Exception):
     """A shared body that a page was to use was deleted meanwhile: store the page again."""
 
 
-class BodyFile(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class BodyFile:
     """A shared body in the folder of a page."""
 
     name: str
@@ -41,7 +41,8 @@ class BodyFile(Struct, frozen=True):
     sha256: str
 
 
-class PageContents(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class PageContents:
     """What is to be stored of a page."""
 
     folder: Path
@@ -51,7 +52,8 @@ class PageContents(Struct, frozen=True):
     bodies: list[BodyFile]
 
 
-class PageUpload(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class PageUpload:
     """The rows of the objects that a page will have, which are on record."""
 
     contents: PageContents

@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
-from msgspec import Struct
 
 from archivebox.base_models.counting import CountOf
 from archivebox.base_models.visibility import ViewerScope, seen_by
@@ -35,7 +35,8 @@ COUNTED_IN_LISTS = 1_000
 """The same where there are many crawls."""
 
 
-class CrawlProgress(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class CrawlProgress:
     """One crawl by the numbers."""
 
     status: str

@@ -1,10 +1,10 @@
 """Owns the tree of processes as people see it, with the Crawl and the Snapshot between a worker and its hooks."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q
-from msgspec import Struct, field
 
 from archivebox.base_models.literal import Literal
 from archivebox.base_models.visibility import ViewerScope, seen_by
@@ -22,7 +22,8 @@ Key = tuple[UUID | None, UUID | None, UUID | None]
 """Parent process, Crawl, Snapshot: where a branch hangs."""
 
 
-class Branch(Struct):
+@dataclass(slots=True)
+class Branch:
     """A process, or the Crawl or Snapshot that hooks below it served. ``row``: None where that is gone."""
 
     kind: str

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import msgspec
-
 from archivebox.imports.document import DocumentReader
 from archivebox.imports.page import (
     ImportedPage,
@@ -188,4 +186,4 @@ def _named(key: str, items: Iterator[ImportedPage | NotImported]) -> Iterator[Im
             yield replace(item, key=f"{key}\n{item.key}")
         else:
             named = item.item if key in item.item else f"{key}: {item.item}"
-            yield msgspec.structs.replace(item, item=named, key=item.key and f"{key}\n{item.key}")
+            yield replace(item, item=named, key=item.key and f"{key}\n{item.key}")

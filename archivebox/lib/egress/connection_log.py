@@ -4,12 +4,10 @@ import json
 import os
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import asdict, astuple, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
-
-from msgspec import Struct
-from msgspec.structs import asdict, astuple, fields
 
 from archivebox.lib import jsonl
 from archivebox.lib.egress.proxy_requests import Endpoint
@@ -24,7 +22,8 @@ TAIL = 64 * 1024
 """Bytes at the end of a log in which its last number stands."""
 
 
-class Totals(Struct):
+@dataclass(slots=True)
+class Totals:
     """What a crawl's connections came to, on all its runs."""
 
     connections: int = 0

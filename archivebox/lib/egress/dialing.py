@@ -7,11 +7,10 @@ from base64 import b64encode
 from collections.abc import Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple, Self
 from urllib.parse import unquote, urlsplit
-
-from msgspec import Struct
 
 from archivebox.lib.egress.proxy_requests import HEAD_MAX, Endpoint
 from archivebox.lib.egress.refusals import NotConnected, NotConnectedReason
@@ -30,10 +29,11 @@ async def no_listeners(_address: IPAddress, _port: int) -> bool:
     return False
 
 
-class DialRules(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class DialRules:
     """Where connections of a crawl may lead."""
 
-    reach: NetworkRules = NetworkRules()
+    reach: NetworkRules = field(default_factory=NetworkRules)
     is_named: Callable[[Endpoint], Awaitable[bool]] = no_private_places
     """Whether the operator gave this private host and port to the crawl; asked for those alone."""
     upstream: "Upstream | None" = None
@@ -71,7 +71,8 @@ class DialedConnection(NamedTuple):
         return str(own[0]).partition("%")[0] if own else ""
 
 
-class Upstream(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Upstream:
     """The person's own proxy, through which everything goes on."""
 
     scheme: str

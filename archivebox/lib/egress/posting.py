@@ -4,10 +4,9 @@ import asyncio
 import re
 import ssl
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
-
-from msgspec import Struct
 
 from archivebox.lib.egress.dialing import DialedConnection, Dialer
 from archivebox.lib.egress.proxy_requests import Endpoint
@@ -30,7 +29,8 @@ class BadAnswerError(OSError):
     """What came back is no answer in HTTP/1."""
 
 
-class Message(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Message:
     """What is sent where. Values of fields hold no line breaks: whoever makes one sees to it."""
 
     url: Url

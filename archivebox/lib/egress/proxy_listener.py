@@ -4,10 +4,9 @@ import asyncio
 import hmac
 import socket
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Self
-
-from msgspec import Struct
 
 from archivebox.lib.egress.connection_log import ConnectionLog, Totals
 from archivebox.lib.egress.dialing import DialedConnection, Dialer, Upstream
@@ -28,7 +27,8 @@ CONNECTIONS_MAX = 512
 """Connections of one crawl at a time: more than a browser (256) and its programs have."""
 
 
-class ConnectionPolicy(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ConnectionPolicy:
     """What holds for the connections of one crawl."""
 
     dialer: Dialer

@@ -9,10 +9,9 @@ import binascii
 import re
 import socket
 import struct
+from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import NamedTuple
-
-from msgspec import Struct
 
 from archivebox.lib.egress.refusals import NotConnected, NotConnectedReason
 
@@ -38,7 +37,8 @@ class Endpoint(NamedTuple):
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-class ProxyRequest(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ProxyRequest:
     """Where a client wants to go."""
 
     place: Endpoint
@@ -50,7 +50,8 @@ class ProxyRequest(Struct, frozen=True):
     """What the client says of itself, right or wrong."""
 
 
-class ForwardedRequest(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ForwardedRequest:
     """One HTTP request that is sent on; its connection ends with the answer, so that no second one follows it."""
 
     method: bytes

@@ -5,10 +5,9 @@ import json
 import os
 import resource
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
-
-from msgspec import Struct
 
 from archivebox.lib.processes.identity import ProcessIdentity
 
@@ -16,7 +15,8 @@ _MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024
 """Bytes in which ru_maxrss counts (getrusage(2))."""
 
 
-class ExitStatus(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ExitStatus:
     """End of a process as the kernel reported it.
 
     ``exit_code`` follows Popen (-N for signal N); None: nobody saw it. ``max_rss`` is in bytes, and never less than

@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import islice
-
-from msgspec import Struct
 
 from archivebox.base_models.visibility import ViewerScope
 from archivebox.contract.reasons import Reason
@@ -19,7 +18,8 @@ _TYPED = re.compile(r'[-(]*(?P<part>(?:#|[A-Za-z]+:)?(?:"[^"]*|[^\s()"]*))$')
 _VALUE = re.compile(r'(?P<key>#|[A-Za-z]+:)"?(?P<begun>.*)$', re.DOTALL)
 
 
-class Suggestion(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Suggestion:
     """What to put in place of the characters from ``start`` to ``end``, and what it means."""
 
     start: int

@@ -1,6 +1,7 @@
 """Owns what a query means in rows: one condition for each kind of node, and for each key."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import reduce
 from itertools import islice
 from operator import or_
@@ -11,7 +12,6 @@ from django.db import connection
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.db.models.lookups import GreaterThanOrEqual, LessThanOrEqual
-from msgspec import Struct, field
 
 from archivebox.base_models.literal import Literal, one_of
 from archivebox.base_models.visibility import EVERYTHING, ViewerScope, Visibility, seen_by
@@ -39,7 +39,8 @@ ABOVE_ALL = 1_000
 MOST_MEDIA_TYPES = 1_000
 
 
-class QueryContext(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class QueryContext:
     """What a condition is made with, beside the query."""
 
     scope: ViewerScope

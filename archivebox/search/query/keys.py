@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-
-from msgspec import Struct, field
+from dataclasses import dataclass, field
 
 from archivebox.contract.presentation import Role
 from archivebox.lib.urls import BadUrl, parse_url, path_domain
@@ -155,7 +154,8 @@ def _one_of(choices: Mapping[str, object]) -> Reader:
     return read
 
 
-class Key(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Key:
     """One key: an example of it, what it means, and its values where they are few."""
 
     example: str

@@ -8,9 +8,8 @@ part     = ("not" | "-") part | "(" either ")" | key ":" value | "#" value | wor
 import difflib
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product, starmap
-
-from msgspec import Struct
 
 from archivebox.search.query.keys import KEYS, PAGE_STATUSES, RESULT_STATUSES
 from archivebox.search.query.tree import Either, Every, Field, Node, Not, QueryError, Result, WordGroup
@@ -33,7 +32,8 @@ _TOKEN = re.compile(
 _WORDS_OF_THE_LANGUAGE = ("and", "or", "not")
 
 
-class _Token(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class _Token:
     """``kind``: open, close, minus, and, or, not, word, end, or the name of a key."""
 
     kind: str

@@ -1,11 +1,10 @@
 """Owns the Snapshots that a query selects, and the texts that were found for it."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from django.db.models import Q, Subquery
-from msgspec import Struct, field
-from msgspec.structs import replace
 
 from archivebox.base_models.paging import Order, PageCursor
 from archivebox.base_models.visibility import ViewerScope, seen_by
@@ -21,7 +20,8 @@ ALL_HITS = 20_000
 """The same when all are wanted, or all others."""
 
 
-class Selection(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Selection:
     """The Snapshots that a query means, the words that were looked for, and the texts that have them, best first."""
 
     among: SnapshotQuerySet

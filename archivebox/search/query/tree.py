@@ -1,6 +1,6 @@
 """Owns what a query says, as a tree."""
 
-from msgspec import Struct
+from dataclasses import dataclass
 
 
 class QueryError(ValueError):
@@ -12,20 +12,23 @@ class QueryError(ValueError):
         self.position = position
 
 
-class WordGroup(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class WordGroup:
     """Words and phrases that stand together: all of them in title, URL and tags, or all of them in one text."""
 
     words: tuple[str, ...]
 
 
-class Field(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Field:
     """Something that a page is or has: ``host:example.org``."""
 
     key: str
     value: str
 
 
-class Result(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Result:
     """A page has a result that is all of this; empty: whatever it may be. ``plugin:wget status:failed``."""
 
     plugin: str = ""
@@ -38,19 +41,22 @@ class Result(Struct, frozen=True):
         return self.status or ("failed" if self.reason else "succeeded")
 
 
-class Every(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Every:
     """All of the parts hold; of none, anything."""
 
     parts: tuple["Node", ...] = ()
 
 
-class Either(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Either:
     """At least one of the parts holds."""
 
     parts: tuple["Node", ...]
 
 
-class Not(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Not:
     """The part does not hold."""
 
     part: "Node"

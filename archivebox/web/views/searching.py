@@ -2,7 +2,6 @@
 
 from dataclasses import asdict
 
-import msgspec
 from django.http import HttpRequest, JsonResponse
 
 from archivebox.accounts.permission import viewer_scope
@@ -19,5 +18,5 @@ def suggestions_json(request: HttpRequest) -> JsonResponse:
     at = request.GET.get("at", "")
     cursor = min(int(at), len(text)) if at.isdecimal() else len(text)
     found = complete(text, cursor, viewer_scope(request.user)) if text.strip() else initial_suggestions(request)
-    suggestions = [msgspec.structs.asdict(one) for one in found]
+    suggestions = [asdict(one) for one in found]
     return JsonResponse({"suggestions": suggestions, **asdict(reading_of(text.strip()))})

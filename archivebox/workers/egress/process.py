@@ -8,13 +8,13 @@ import socket
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 from uuid import UUID
 
 from django.core.exceptions import ObjectDoesNotExist
 from django.db import DatabaseError, connection
-from msgspec import Struct, field
 
 from archivebox.base_models.work import RENEW_EVERY
 from archivebox.config.resolve import SettingError
@@ -42,7 +42,8 @@ ROW_TIME = 2.0
 """Seconds in which the row of a process is there that has been started: ten times what workers take to write it."""
 
 
-class WorkerStream(Struct, eq=False):
+@dataclass(slots=True, eq=False)
+class WorkerStream:
     """What leads to a worker that holds a proxy listener open, and what could not be sent to it yet."""
 
     stream: socket.socket
@@ -56,7 +57,8 @@ class WorkerStream(Struct, eq=False):
             del self.pending[: self.stream.send(self.pending)]
 
 
-class Workers(Struct, eq=False):
+@dataclass(slots=True, eq=False)
+class Workers:
     """The workers that hold a proxy listener open, and from where its connections left, as they know."""
 
     ties: set[WorkerStream] = field(default_factory=set)
@@ -75,7 +77,8 @@ class Workers(Struct, eq=False):
                 tie.tell(line_of(key, local_address))
 
 
-class CrawlListener(Struct, eq=False):
+@dataclass(slots=True, eq=False)
+class CrawlListener:
     """The proxy listener of one crawl, and who holds it open."""
 
     proxy_listener: ProxyListener

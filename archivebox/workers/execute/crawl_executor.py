@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import partial
 from uuid import UUID
 
-import msgspec
 from django.db import models
 from django.utils import timezone
 
@@ -64,7 +63,7 @@ class CrawlRunExecutor(LeasedItem):
         self.began = engine.loop.time()
         self.rules = CrawlRules(self)
         self.spare = engine.spares.claim(loaded.crawl_id, loaded.call)
-        call = msgspec.structs.replace(loaded.call, proxy=engine.proxies.proxy_of(loaded.crawl_id))
+        call = replace(loaded.call, proxy=engine.proxies.proxy_of(loaded.crawl_id))
         schedule = Schedule(Planned(hook) for hook in discover_hooks("Crawl"))
         self.steps = StepExecutor(self, call, schedule, self.rules, self.rules)
         self.steps.runs.end_leftovers([row for row in loaded.running if not self._resume(row)])

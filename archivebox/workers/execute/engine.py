@@ -6,11 +6,10 @@ import os
 import socket
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
-
-from msgspec import Struct, field
 
 from archivebox.config.resolve import Resolved
 from archivebox.config.settings import DATA_FOLDER
@@ -40,7 +39,8 @@ ATTENDED_AFTER = 0.1
 """Seconds until a foreground hook is attended to while it runs: most have ended by then."""
 
 
-class Programs(Struct):
+@dataclass(slots=True)
+class Programs:
     """What is known of the programs of this machine; read again at each poll."""
 
     paths: dict[str, str] = field(default_factory=dict)

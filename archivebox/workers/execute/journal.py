@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
@@ -23,7 +24,6 @@ from django.db import (
     models,
     transaction,
 )
-from msgspec import Struct, field
 
 from archivebox.base_models.table import table_of
 from archivebox.base_models.transient import retry_transient
@@ -47,7 +47,8 @@ GATHER = 0.2
 """Seconds that changes are gathered before they are committed, unless somebody waits for them."""
 
 
-class Change(Struct):
+@dataclass(slots=True)
+class Change:
     """What is to become of one row."""
 
     model: type[models.Model]
@@ -68,7 +69,8 @@ class Effect(NamedTuple):
     """Called on the loop with the first reason, where something was refused."""
 
 
-class Batch(Struct):
+@dataclass(slots=True)
+class Batch:
     """Changes that are committed together, in the order in which their rows were first named."""
 
     changes: dict[tuple[type[models.Model], UUID], Change] = field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -9,8 +10,6 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
-from msgspec import Struct, field
-from msgspec.structs import replace
 
 from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transactions import unflushed_transactions, write_transaction
@@ -44,7 +43,8 @@ OF_CRAWLS_ABOVE = {Crawl.StatusChoices.PAUSED: "release", Crawl.StatusChoices.CA
 """What the state of a Crawl means for what is held of it."""
 
 
-class Polled(Struct):
+@dataclass(slots=True)
+class Polled:
     """What one poll found. What it took is loaded: its worker can begin."""
 
     claimed: Claimed

@@ -4,10 +4,9 @@ A kind is its model (with ``next_due`` and ``end_with_reason``), its executor's 
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
-
-from msgspec import Struct
 
 from archivebox.base_models.work import WorkItem
 from archivebox.core.snapshot import Snapshot
@@ -24,7 +23,8 @@ from archivebox.workers.queue.claim import Due
 from archivebox.workers.queue.lease import Lease
 
 
-class WorkKind(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class WorkKind:
     """One kind of work."""
 
     model: type[WorkItem]

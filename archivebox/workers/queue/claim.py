@@ -6,13 +6,13 @@ count; Snapshots are claimed only of crawls whose run on this machine is ready f
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
 from django.db import models
 from django.utils import timezone
-from msgspec import Struct, field
 
 from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transactions import lock_names, write_transaction
@@ -68,7 +68,8 @@ class DueSelection(NamedTuple):
     due: Due
 
 
-class FetchRequest(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class FetchRequest:
     """The worker that looks for work."""
 
     worker: UUID
@@ -88,7 +89,8 @@ class FetchRequest(Struct, frozen=True):
         return self.scope is None or key in self.scope
 
 
-class Claimed(Struct):
+@dataclass(slots=True)
+class Claimed:
     """What one poll took, and when the next is wanted."""
 
     crawl_runs: list[Lease] = field(default_factory=list)

@@ -1,13 +1,13 @@
 """Which free pages of a crawl are due, host by host, and when the next free item will be."""
 
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
 from django.db import connection, models
 from django.utils import timezone
-from msgspec import Struct, field
 
 from archivebox.base_models.prepared import PreparedQuery, Rows, prepared
 from archivebox.base_models.work import work_models
@@ -24,7 +24,8 @@ HOSTS = 32
 """Hosts of a crawl that one scan goes through; the next begins behind them."""
 
 
-class Cursor(Struct):
+@dataclass(slots=True)
+class Cursor:
     """Where the rounds over crawls, and over the hosts of each, go on."""
 
     crawl: UUID | None = None

@@ -4,9 +4,8 @@ import os
 import socket
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from uuid import UUID
-
-from msgspec import Struct, field
 
 from archivebox.lib import processes
 from archivebox.lib.processes import ExitStatus, ProcessIdentity
@@ -16,7 +15,8 @@ ServeCommands = Callable[[UUID, UUID, socket.socket], int]
 """Be the process that takes commands: its row's key, the orchestrator's, and the socket to that; the exit status."""
 
 
-class WorkerHandle(Struct):
+@dataclass(slots=True)
+class WorkerHandle:
     """One worker, or the egress process, as its orchestrator knows it."""
 
     process_id: UUID

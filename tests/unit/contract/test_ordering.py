@@ -1,8 +1,7 @@
 """Who waits for whom."""
 
+from dataclasses import replace
 from pathlib import Path
-
-from msgspec.structs import replace
 
 from archivebox.contract.hook import Hook
 from archivebox.contract.hooknames import parse_hook_name

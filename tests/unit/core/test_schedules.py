@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
 from django.db import connections
 from django.utils import timezone
-from msgspec.structs import replace
 
 from archivebox.accounts import people
 from archivebox.base_models.rows import new_id

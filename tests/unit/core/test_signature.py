@@ -8,10 +8,10 @@ import re
 import shutil
 import subprocess
 import uuid
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from msgspec.structs import asdict
 
 from archivebox.core.evidence.signature import DOES_NOT_FIT, UNSIGNED, Checked, check, is_unsigned, read_statement, sign
 from archivebox.core.evidence.signer import MANIFEST, PUBLIC_KEY, SIGNATURE, STATEMENT, KeyUnusableError

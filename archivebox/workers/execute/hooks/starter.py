@@ -4,10 +4,9 @@ import logging
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
-
-from msgspec import Struct
 
 from archivebox.base_models.rows import new_id
 from archivebox.config.settings import DATA_FOLDER
@@ -90,7 +89,8 @@ table, which takes each process 2 ms and more that asks for a type or makes a ta
 """
 
 
-class RecordedServer(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class RecordedServer:
     """A fork server, and the key of its Process row."""
 
     server: ForkServer

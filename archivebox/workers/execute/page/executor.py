@@ -1,8 +1,7 @@
 """A Snapshot in the hands of its worker, from step 0 to its seal."""
 
 import asyncio
-
-from msgspec.structs import replace
+from dataclasses import replace
 
 from archivebox.contract.records import EndReason
 from archivebox.core.page_storage.folder import expect_changes

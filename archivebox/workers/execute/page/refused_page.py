@@ -2,13 +2,13 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.utils import timezone
-from msgspec.structs import replace
 
 from archivebox.contract.applies import PageFacts
 from archivebox.contract.failures import NOT_THE_PAGE

@@ -1,8 +1,7 @@
 """Owns the steps of one leased object: which of its hooks starts now, and when the next step begins."""
 
 import logging
-
-from msgspec.structs import replace
+from dataclasses import replace
 
 from archivebox.config.resolve import SettingError
 from archivebox.contract.hooknames import LAST_STEP

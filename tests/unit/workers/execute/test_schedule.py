@@ -1,11 +1,11 @@
 """Which hooks may start."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
-from msgspec.structs import replace
 
 from archivebox.contract.hook import Hook
 from archivebox.contract.hooknames import parse_hook_name
