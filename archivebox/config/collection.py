@@ -5,7 +5,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -15,13 +15,15 @@ from archivebox.config.database_copy import DatabaseCopyError
 from archivebox.config.migration_backup import back_up_before_migrations
 from archivebox.config.origin import APPLICATION_ID, Origin, origin_of
 from archivebox.config.privacy import keep_private
-from archivebox.config.replaced_migrations import missing_migrations, replaced_migrations
 from archivebox.config.shared_secrets import SharedSecretError, has_shared_secrets, share_secrets
 from archivebox.lib.files import atomic_write, locked
 from archivebox.storage.layout import DataFolder
 
 OLDER_FOLDERS = frozenset({"archive", "crawls", "logs", "personas", "sources", "users"})
 """What older versions keep beside their database."""
+
+_OF_EVERY_RELEASE = "replay.0001_initial"
+"""A migration that every release has, and that no state of the repository before the first one had by this name."""
 
 MOVE_NOTES = "archivebox_move"
 """Table of a database into which a collection is being moved, while that is not finished."""
@@ -93,16 +95,22 @@ def refuse_others(folder: DataFolder) -> None:
         )
 
 
-def refuse_newer(folder: DataFolder) -> None:
-    """CollectionError where a newer version has changed the database; it stays as it is."""
+def refuse_other_schemas(folder: DataFolder) -> None:
+    """CollectionError where another version has made or changed the database, and not this one; it stays as it is."""
     if problem := schema_problem(folder):
         raise CollectionError(problem)
 
 
 def schema_problem(folder: DataFolder) -> str:
-    """That a newer version has changed the database, and what to do; empty where this one knows all of it."""
-    known = _own_migrations() | replaced_migrations()
-    unknown = [name for name in applied_migrations(folder) if name not in known]
+    """That a newer version has changed the database, or one from before 0.1.0 made it, and what to do; or nothing."""
+    applied = applied_migrations(folder)
+    if applied and _OF_EVERY_RELEASE not in applied:
+        return (
+            f"The database of {folder.root} was made by a development version from before ArchiveBox 0.1.0. No release "
+            "can open it, and nothing was changed there. `archivebox --data-dir FOLDER init` creates a new collection "
+            "in another folder."
+        )
+    unknown = [name for name in applied if name not in _own_migrations()]
     if not unknown:
         return ""
     if database_url(folder):
@@ -115,16 +123,6 @@ def schema_problem(folder: DataFolder) -> str:
         f"({unknown[-1]}). This version cannot open it, and has changed nothing there: install the newer version "
         f"again, or restore the backup from before the upgrade (in {folder.backups}; docs/backup.md)."
     )
-
-
-def refuse_partly_migrated(folder: DataFolder) -> None:
-    """CollectionError where only some of the migrations were applied that others have replaced; it stays as it is."""
-    if missing := missing_migrations(applied_migrations(folder)):
-        raise CollectionError(
-            f"The database of {folder.root} is of a development version from before 27 November 2026, and lacks "
-            f"changes that this version no longer makes ({missing[-1]}). Nothing was changed there. Run any command "
-            "of a version that makes them (docs/decisions/0140-merge-migrations.md names one), then this one."
-        )
 
 
 def refuse_other_encodings(folder: DataFolder) -> None:
@@ -169,7 +167,7 @@ def open_collection(*, create: bool, is_move: bool = False) -> None:
         refuse_unfinished_move(folder)
     if not create:
         require_collection(folder)
-    refuse_newer(folder)
+    refuse_other_schemas(folder)
     refuse_unwritable(folder)
     keep_private(folder)  # before anything is made
     stamp = schema_of(folder)
@@ -182,7 +180,6 @@ def open_collection(*, create: bool, is_move: bool = False) -> None:
             with _other_versions_kept_away(folder, stamp):
                 with _one_machine_at_a_time(folder):
                     refuse_other_encodings(folder)
-                    refuse_partly_migrated(folder)
                     _migrate(folder)
                     _share_secrets(folder)
                 atomic_write(_stamp_file(folder), stamp)
@@ -242,7 +239,7 @@ def _server_has(table: str, *, unanswered: bool) -> bool:
 
 def _migrate(folder: DataFolder) -> None:
     from django.core.management import call_command  # what `status` on a ready collection need not import
-    from django.db import connection  # likewise
+    from django.db import connection, transaction  # likewise
 
     if not database_url(folder):
         connection.close()  # while one is open, what is written here stays in the write-ahead log
@@ -255,21 +252,10 @@ def _migrate(folder: DataFolder) -> None:
         back_up_before_migrations(folder)
     except DatabaseCopyError as problem:
         raise CollectionError(str(problem)) from problem
-    with nullcontext() if applied_migrations(folder) else _one_transaction():
-        call_command("migrate", verbosity=0, interactive=False)
-
-
-@contextmanager
-def _one_transaction() -> Iterator[None]:
-    """A new database has all of its tables or none, so that a kill leaves nothing that no version can open.
-
-    Django records each migration that another has replaced by a transaction of its own. SQLite switches foreign keys
-    off outside of transactions alone.
-    """
-    from django.db import connection, transaction  # what `status` on a ready collection need not import
-
+    # All of it or nothing, so that a kill leaves no table without the record of its migration, which no version could
+    # open. SQLite switches foreign keys off outside of transactions alone.
     with connection.constraint_checks_disabled(), transaction.atomic():
-        yield
+        call_command("migrate", verbosity=0, interactive=False)
 
 
 @contextmanager

@@ -39,7 +39,7 @@ class Origin(Enum):
 def origin_of(database: Path) -> Origin:
     """Whose ``database`` is. Neither it nor its folder changes, by not a byte; OSError if it cannot be read.
 
-    By our mark, which is one read(2). Without any: by its tables, so that files from before the mark are known, too.
+    By our mark, which is one read(2). Without any: by its tables, so that one made anew from a dump is known.
     """
     try:
         header = _header_of(database)

@@ -27,7 +27,7 @@ from archivebox.contract.reasons import Reason
 from archivebox.contract.records import register
 from archivebox.contract.schema import prefix
 from archivebox.contract.verdicts import Verdict, judge
-from archivebox.core.tag import Tag
+from archivebox.core.tag import Tag, Tagging
 from archivebox.crawls.crawl import Crawl, Domain
 from archivebox.hooks import discover_hooks, outputs_of, resolve_settings
 from archivebox.lib.jsonl import JSON
@@ -168,7 +168,7 @@ class Snapshot(StoppableItem, VisibleRow):
         null=True, blank=True, help_text="true: worth capturing again; null: not known to be"
     )
     size = models.BigIntegerField(default=0, help_text="bytes that its results have kept, as of its last seal")
-    tags = models.ManyToManyField(Tag, blank=True, related_name="snapshot_set")
+    tags = models.ManyToManyField(Tag, blank=True, through=Tagging, related_name="snapshot_set")
     config = models.JSONField(default=dict, blank=True)
     current_step = models.IntegerField(default=0)
     finishing = models.BooleanField(default=False, help_text="past step 9: only finite background hooks still run")

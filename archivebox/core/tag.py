@@ -73,6 +73,22 @@ class Tag(Row):
         return tag
 
 
+class Tagging(models.Model):
+    """One tag on one Snapshot: Django's own table for this would take no index of ours."""
+
+    snapshot = models.ForeignKey("core.Snapshot", models.CASCADE, related_name="+", db_index=False)
+    tag = models.ForeignKey(Tag, models.CASCADE, related_name="+", db_index=False)
+
+    class Meta:
+        db_table = "core_snapshot_tags"
+        default_permissions = ()
+        indexes = [models.Index(fields=["tag", "snapshot"], name="tagging_of_tag")]
+        unique_together = [("snapshot", "tag")]
+
+    def __str__(self) -> str:
+        return f"{self.tag_id} on {self.snapshot_id}"
+
+
 def _slug(name: str) -> str:
     """One slug per name: what is lost of the name in it (``C++``, ``C#``, ``node.js``) comes back as a checksum."""
     lower = name.lower()

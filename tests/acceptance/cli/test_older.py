@@ -76,7 +76,7 @@ def test_another_programs_file_in_the_current_folder_is_passed_by(cli: Type, tmp
     assert all(path.startswith("data") for path in set(after) - set(before))
 
 
-def test_a_collection_from_before_the_mark_goes_on_and_is_marked(cli: Type, collection: Path) -> None:
+def test_a_database_that_lost_its_mark_in_a_dump_goes_on_and_is_marked(cli: Type, collection: Path) -> None:
     cli("add", "--bg", "https://example.com/")
     database = collection / "index.sqlite3"
     assert mark(database) == APPLICATION_ID

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
-import time
-from contextlib import closing
 from pathlib import Path
 
 import psycopg
@@ -38,6 +37,31 @@ mine = Process.current()
 crawl = create_crawl([Seed(f"https://example.com/{number}") for number in range(20)], created_by=system_user())
 print(json.dumps({"machine": str(Machine.current().pk), "process": str(mine.pk), "crawl": str(crawl.pk)}))
 """
+STATEMENTS = """
+import json, os, signal, sqlite3, sys
+from contextlib import closing
+import django
+from archivebox.config.collection import choose_data_dir, open_collection
+database = choose_data_dir() / "index.sqlite3"
+django.setup()
+from django.db import connection
+left, seen = int(sys.argv[1]), []
+def look(execute, *arguments):
+    global left
+    left -= 1
+    if not left:
+        os.kill(os.getpid(), signal.SIGKILL)
+    with closing(sqlite3.connect(database)) as other:
+        tables = other.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").fetchall()
+        done = other.execute("SELECT count(*) FROM django_migrations").fetchone()[0] if tables else 0
+        seen.append(f"{done} migrations, {tables}")
+    return execute(*arguments)
+with connection.execute_wrapper(look):
+    open_collection(create=True)
+    connection.cursor().execute("SELECT 1")
+print(json.dumps(seen))
+"""
+"""Opens a collection, and says what another process saw in its database before each statement; one of them may kill."""
 JOIN = """
 from archivebox.config.collection import CollectionError, choose_data_dir
 from archivebox.config.joining import join
@@ -96,25 +120,24 @@ def test_eight_first_uses_at_once(tmp_path: Path) -> None:
         assert database.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
 
 
-def migrations_in(folder: Path) -> int:
-    """How many a database has had, as another process sees it."""
-    with closing(sqlite3.connect(folder / "index.sqlite3")) as database:
-        if not database.execute("SELECT 1 FROM sqlite_schema WHERE name = 'django_migrations'").fetchone():
-            return 0
-        return int(database.execute("SELECT count(*) FROM django_migrations").fetchone()[0])
+WEB = "archivebox.web.settings"
+"""A server's settings have tables of their own, which are made later, in a collection that commands have begun."""
 
 
-def test_a_first_use_that_is_killed_has_made_all_tables_or_none(first_used: Path, tmp_path: Path) -> None:
-    folder, whole = tmp_path / "data", migrations_in(first_used)
-    process = start(folder)
-    while not (folder / "index.sqlite3").exists():
-        time.sleep(0.005)
-    while not migrations_in(folder):
-        assert process.poll() is None
-    process.kill()
-    process.communicate()
-    assert migrations_in(folder) == whole
-    end(start(folder))
+def test_between_any_two_statements_of_first_uses_others_see_all_tables_or_none(tmp_path: Path) -> None:
+    by_command = json.loads(end(start(tmp_path / "data", STATEMENTS, "0")))
+    by_server = json.loads(end(start(tmp_path / "data", STATEMENTS, "0", DJANGO_SETTINGS_MODULE=WEB)))
+    assert len(by_command) > 100
+    assert list(dict.fromkeys(by_command)) == ["0 migrations, []", by_command[-1]]
+    assert list(dict.fromkeys(by_server)) == [by_command[-1], by_server[-1]]
+
+
+@pytest.mark.parametrize("statement", [1, 300])
+def test_a_first_use_that_was_killed_is_repeated_from_nothing(tmp_path: Path, statement: int) -> None:
+    killed = start(tmp_path / "data", STATEMENTS, str(statement))
+    killed.communicate(timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+    assert json.loads(end(start(tmp_path / "data", STATEMENTS, "0")))[0] == "0 migrations, []"
 
 
 def test_a_ready_collection_is_not_looked_at_again(used: Path) -> None:

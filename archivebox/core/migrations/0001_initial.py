@@ -7,18 +7,15 @@ from django.conf import settings
 from django.db import migrations, models
 
 from archivebox.base_models.create_models import CreateModels
-from archivebox.config.replaced_migrations import replaced_by
 
 
 class Migration(migrations.Migration):
 
-    replaces = replaced_by('core', '0001_squashed_0018_unchanged_check')
-
     initial = True
 
     dependencies = [
-        ('crawls', '0001_squashed_0008_schedule_misconfigured'),
-        ('machine', '0001_squashed_0008_machine_removed'),
+        ('crawls', '0001_initial'),
+        ('machine', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
@@ -61,7 +58,7 @@ class Migration(migrations.Migration):
                     ('crawl', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, to='crawls.crawl')),
                     ('created_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                     ('parent_snapshot', models.ForeignKey(blank=True, db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='outlinks', to='core.snapshot')),
-                    ('tags', models.ManyToManyField(blank=True, related_name='snapshot_set', to='core.tag')),
+                    ('tags', models.ManyToManyField(blank=True, related_name='snapshot_set', through='core.Tagging', to='core.tag')),
                     ('final_url', models.TextField(blank=True, default='', help_text='where redirects led to; empty until a hook has told')),
                     ('http_status', models.PositiveSmallIntegerField(default=0, help_text='of the last answer (RFC 9110, 15); 0: none')),
                     ('mime_type', models.CharField(blank=True, default='', help_text='without parameters, lower case', max_length=255)),
@@ -77,6 +74,20 @@ class Migration(migrations.Migration):
                 options={
                     'indexes': [models.Index(condition=models.Q(('owner__isnull', True), ('retry_at__isnull', False)), fields=['crawl', 'domain', 'retry_at'], name='snapshot_due'), models.Index(condition=models.Q(('owner__isnull', False)), fields=['owner', 'domain'], name='snapshot_held'), models.Index(condition=models.Q(('status__in', ['queued', 'started', 'paused'])), fields=['crawl'], name='snapshot_open'), models.Index(fields=['url'], name='snapshot_url'), models.Index(condition=models.Q(('retired_at__isnull', False)), fields=['retired_at'], name='snapshot_retired'), models.Index(condition=models.Q(('owner__isnull', True), ('retry_at__isnull', False)), fields=['crawl', 'retry_at', 'id'], name='snapshot_wanted'), models.Index(condition=models.Q(('sealed_at__isnull', False)), fields=['crawl', 'sealed_at'], name='snapshot_done'), models.Index(condition=models.Q(('retired_at__isnull', True)), fields=['domain', 'id', 'visibility', 'created_by'], name='snapshot_of_host'), models.Index(condition=models.Q(('retired_at__isnull', True)), fields=['mime_type', 'id', 'visibility', 'created_by'], name='snapshot_of_type'), models.Index(condition=models.Q(('quality__isnull', False)), fields=['quality', 'id', 'visibility', 'created_by'], name='snapshot_of_quality'), models.Index(condition=models.Q(('retired_at__isnull', True), models.Q(models.Q(('status', 'cancelled'), _negated=True), ('fence__gt', 0), _connector='OR')), fields=['id', 'visibility', 'created_by', 'depth'], name='snapshot_in_library'), models.Index(condition=models.Q(('visibility', 'private')), fields=['id', 'visibility', 'created_by'], name='snapshot_private'), models.Index(condition=models.Q(('retired_at__isnull', False)), fields=['id'], name='snapshot_removed'), models.Index(condition=models.Q(('retired_at__isnull', True)), fields=['crawl', 'id', 'visibility', 'created_by'], name='snapshot_of_crawl'), models.Index(condition=models.Q(('retired_at__isnull', True), ('visibility', 'public')), fields=['id', 'status', 'fence'], name='snapshot_public'), models.Index(condition=models.Q(('retired_at__isnull', True), ('status__in', ['queued', 'started', 'paused'])), fields=['id', 'status', 'visibility', 'created_by'], name='snapshot_unsealed'), models.Index(condition=models.Q(('retired_at__isnull', True)), fields=['crawl', 'status', 'id', 'fence', 'visibility', 'created_by'], name='snapshot_state'), models.Index(condition=models.Q(('retired_at__isnull', True), models.Q(models.Q(('status', 'cancelled'), _negated=True), ('fence__gt', 0), _connector='OR'), ('depth', 0)), fields=['id', 'visibility', 'created_by'], name='snapshot_seed'), models.Index(condition=models.Q(('retired_at__isnull', True), ('status', 'cancelled')), fields=['id', 'status', 'fence', 'visibility', 'created_by'], name='snapshot_cancelled'), models.Index(condition=models.Q(('http_status__gte', 300)), fields=['http_status', 'id', 'visibility', 'created_by'], name='snapshot_not_ok'), models.Index(condition=models.Q(('retired_at__isnull', True)), fields=['size', 'id', 'visibility', 'created_by'], name='snapshot_of_size'), models.Index(django.db.models.functions.text.Lower(django.db.models.functions.comparison.Coalesce(models.Func('title', template="NULLIF(%(expressions)s, '')"), models.Func('url', template="REPLACE(REPLACE(%(expressions)s, 'https://', ''), 'http://', '')"), output_field=models.TextField())), models.F('id'), models.F('visibility'), models.F('created_by'), condition=models.Q(('retired_at__isnull', True)), name='snapshot_of_title'), models.Index(condition=models.Q(('is_lossy', True)), fields=['id', 'visibility', 'created_by'], name='snapshot_lossy'), models.Index(condition=models.Q(('measured_at__isnull', True), ('retired_at__isnull', True), ('status', 'sealed')), fields=['id'], name='snapshot_to_measure')],
                     'constraints': [models.UniqueConstraint(fields=('crawl', 'url'), name='snapshot_url_once_per_crawl')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Tagging',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('snapshot', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='core.snapshot')),
+                    ('tag', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='core.tag')),
+                ],
+                options={
+                    'db_table': 'core_snapshot_tags',
+                    'default_permissions': (),
+                    'indexes': [models.Index(fields=['tag', 'snapshot'], name='tagging_of_tag')],
+                    'unique_together': {('snapshot', 'tag')},
                 },
             ),
             migrations.CreateModel(
@@ -131,6 +142,29 @@ class Migration(migrations.Migration):
                 ],
                 options={
                     'ordering': ['id'],
+                },
+            ),
+            migrations.CreateModel(
+                name='StoredObject',
+                fields=[
+                    ('id', models.UUIDField(default=archivebox.base_models.rows.new_id, editable=False, primary_key=True, serialize=False)),
+                    ('modified_at', models.DateTimeField(auto_now=True)),
+                    ('key', models.CharField(max_length=400, unique=True)),
+                    ('size', models.BigIntegerField(default=0)),
+                    ('sha256', models.CharField(default='', help_text='of all its bytes', max_length=64)),
+                    ('snapshot', models.UUIDField(help_text='the page whose files it has; null: a shared body', null=True)),
+                    ('owner', models.CharField(default='', help_text='of a shared body: the folder of its owner', max_length=255)),
+                    ('name', models.CharField(default='', help_text="of a shared body: its file's name in each page", max_length=128)),
+                    ('machine', models.UUIDField(help_text='which has uploaded it, or does', null=True)),
+                    ('upload', models.CharField(default='', help_text="the store's id of an upload that can be resumed", max_length=400)),
+                    ('stored_at', models.DateTimeField(help_text='null: it is being uploaded, or that was cut short', null=True)),
+                    ('unused_at', models.DateTimeField(help_text='since when nothing needs it; it is deleted after a grace', null=True)),
+                    ('is_deleted', models.BooleanField(default=False, help_text='its deletion from the store has begun')),
+                    ('bodies', models.ManyToManyField(related_name='pages', to='core.storedobject')),
+                ],
+                options={
+                    'indexes': [models.Index(condition=models.Q(('snapshot__isnull', False)), fields=['snapshot'], name='stored_object_snapshot'), models.Index(condition=models.Q(('owner', ''), _negated=True), fields=['owner', 'sha256'], name='stored_object_body'), models.Index(condition=models.Q(('unused_at__isnull', False)), fields=['unused_at'], name='stored_object_unused'), models.Index(condition=models.Q(('stored_at__isnull', True)), fields=['id'], name='stored_object_uploading')],
+                    'constraints': [models.UniqueConstraint(condition=models.Q(('snapshot__isnull', False), ('stored_at__isnull', False), ('unused_at__isnull', True)), fields=('snapshot',), name='stored_object_of_page')],
                 },
             ),
         ]),

@@ -4,12 +4,9 @@ from django.conf import settings
 from django.db import migrations, models
 
 from archivebox.base_models.create_models import CreateModels
-from archivebox.config.replaced_migrations import replaced_by
 
 
 class Migration(migrations.Migration):
-
-    replaces = replaced_by('accounts', '0001_squashed_0005_login_link')
 
     initial = True
 

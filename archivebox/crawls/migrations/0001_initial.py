@@ -5,17 +5,14 @@ from django.conf import settings
 from django.db import migrations, models
 
 from archivebox.base_models.create_models import CreateModels
-from archivebox.config.replaced_migrations import replaced_by
 
 
 class Migration(migrations.Migration):
 
-    replaces = replaced_by('crawls', '0001_squashed_0008_schedule_misconfigured')
-
     initial = True
 
     dependencies = [
-        ('machine', '0001_squashed_0008_machine_removed'),
+        ('machine', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

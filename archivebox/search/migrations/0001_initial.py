@@ -4,17 +4,14 @@ from django.conf import settings
 from django.db import migrations, models
 
 from archivebox.base_models.create_models import CreateModels
-from archivebox.config.replaced_migrations import replaced_by
 
 
 class Migration(migrations.Migration):
 
-    replaces = replaced_by('search', '0001_squashed_0003_share_links')
-
     initial = True
 
     dependencies = [
-        ('core', '0001_squashed_0018_unchanged_check'),
+        ('core', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -5,12 +5,9 @@ from django.conf import settings
 from django.db import migrations, models
 
 from archivebox.base_models.create_models import CreateModels
-from archivebox.config.replaced_migrations import replaced_by
 
 
 class Migration(migrations.Migration):
-
-    replaces = replaced_by('machine', '0001_squashed_0008_machine_removed')
 
     initial = True
 
@@ -39,6 +36,9 @@ class Migration(migrations.Migration):
                     ('load', models.FloatField(blank=True, help_text='processes that wanted to run in the minute before that', null=True)),
                     ('drain_by', models.DateTimeField(blank=True, help_text='nothing new begins here, and what still runs then is given back', null=True)),
                     ('removed_at', models.DateTimeField(blank=True, help_text='left out of lists until it works again', null=True)),
+                    ('plugins', models.JSONField(blank=True, default=dict, help_text='digests by name, where machines share a database')),
+                    ('plugins_changed_at', models.DateTimeField(blank=True, null=True)),
+                    ('plugins_digest', models.CharField(blank=True, default='', help_text='of all its plugins', max_length=64)),
                 ],
             ),
             migrations.CreateModel(
@@ -144,6 +144,22 @@ class Migration(migrations.Migration):
                     ('name', models.CharField(max_length=64, primary_key=True, serialize=False)),
                     ('content', models.TextField()),
                     ('is_encrypted', models.BooleanField(help_text='with the SECRET_KEY of the environment')),
+                ],
+            ),
+            migrations.CreateModel(
+                name='AttemptCount',
+                fields=[
+                    ('key', models.CharField(max_length=64, primary_key=True, serialize=False)),
+                    ('attempts', models.JSONField(default=list, help_text="seconds since 1970 by the database's clock")),
+                    ('expires_at', models.DateTimeField(db_index=True)),
+                ],
+            ),
+            migrations.CreateModel(
+                name='FleetSetting',
+                fields=[
+                    ('name', models.CharField(max_length=255, primary_key=True, serialize=False)),
+                    ('content', models.TextField(blank=True)),
+                    ('is_encrypted', models.BooleanField(default=False, help_text='with the SECRET_KEY of the environment')),
                 ],
             ),
         ]),

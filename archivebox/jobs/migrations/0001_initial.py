@@ -6,12 +6,9 @@ from django.conf import settings
 from django.db import migrations, models
 
 from archivebox.base_models.create_models import CreateModels
-from archivebox.config.replaced_migrations import replaced_by
 
 
 class Migration(migrations.Migration):
-
-    replaces = replaced_by('jobs', '0001_squashed_0010_inspect')
 
     initial = True
 
