@@ -2,10 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
-from typing import Protocol
-
-from granian.rsgi import ProtocolClosed  # type: ignore[attr-defined]  # exported by use, not by name
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from archivebox.lib.object_store import ObjectStoreError
 from archivebox.replay import capability
@@ -22,35 +20,41 @@ CHUNK = 256 * 1024
 """Bytes read at a time."""
 
 
-class Headers(Protocol):
-    def get(self, key: str) -> str | None: ...
+Message = dict[str, Any]
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Headers = dict[str, str]
+"""Those of a request; names in lower case."""
 
 
-class Transport(Protocol):
-    async def send_bytes(self, data: bytes) -> None: ...
+def headers_of(scope: Scope) -> Headers:
+    """The first of each name."""
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])}
 
 
-class HttpExchange(Protocol):
-    """How granian takes an answer."""
-
-    def response_empty(self, status: int, headers: list[tuple[str, str]]) -> None: ...
-    def response_bytes(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None: ...
-    def response_stream(self, status: int, headers: list[tuple[str, str]]) -> Transport: ...
+def target_of(scope: Scope) -> str:
+    """The path and query of a request as they were sent: ``path`` is decoded, and does not tell ``%2F`` from ``/``."""
+    path, query = scope["raw_path"].decode(), scope["query_string"].decode()  # granian lets only ASCII in
+    return f"{path}?{query}" if query else path
 
 
 class ReplayResponse:
-    """One answer. ``scripts``: whether the page's own may run; ``links``: whether those of the page leave its frame.
+    """One answer. ``asked``: the headers of its request. ``scripts``: whether the page's own may run.
 
-    ``is_picture``: whether it is one picture of a list. ``is_shared``: whether a share link shows it.
-    ``is_shared_font_or_mask``: whether a page whose origin is nobody's asks for it, as something to show: see
-    :func:`archivebox.replay.origins.is_shared_font_or_mask`. ``is_clean``: see :class:`Reply`.
+    ``links``: whether those of the page leave its frame. ``is_picture``: whether it is one picture of a list.
+    ``is_shared``: whether a share link shows it. ``is_shared_font_or_mask``: whether a page whose origin is nobody's
+    asks for it, as something to show: see :func:`archivebox.replay.origins.is_shared_font_or_mask`. ``is_clean``: see
+    :class:`Reply`.
     """
 
-    def __init__(self, exchange: HttpExchange, host: str, app_url: str, *, head: bool) -> None:
-        self._exchange = exchange
+    def __init__(self, scope: Scope, receive: Receive, send: Send, host: str, app_url: str) -> None:
+        self.asked = headers_of(scope)
+        self._receive = receive
+        self._send = send
         self._host = host
         self._app_url = app_url
-        self._head = head
+        self._head = scope["method"] == "HEAD"
         self.scripts = False
         self.links = False
         self.is_picture = False
@@ -88,63 +92,78 @@ class ReplayResponse:
             return "no-store"
         return f"private, max-age={capability.STEP if self.is_picture else 300}"
 
-    def error(self, status: int, title: str, sentence: str, *, retry_after: int = 0) -> None:
+    async def error(self, status: int, title: str, sentence: str, *, retry_after: int = 0) -> None:
         """``retry_after``: seconds; 0: nothing is said of it."""
         more = {"retry_after": str(retry_after)} if retry_after else {}
-        self.page(status, error_page(title, sentence), **more)
+        await self.page(status, error_page(title, sentence), **more)
 
-    def page(self, status: int, body: bytes, **more: str) -> None:
+    async def page(self, status: int, body: bytes, **more: str) -> None:
         headers = self._headers(HTML, cache_control="no-store", **more)
-        self._exchange.response_bytes(status, headers, b"" if self._head else body)
+        await self._whole(status, headers, b"" if self._head else body)
 
-    def redirect(self, address: str) -> None:
-        self._exchange.response_empty(302, [*self._headers("text/html"), ("location", f"./{address}")])
+    async def redirect(self, address: str) -> None:
+        await self._whole(302, [*self._headers("text/html"), ("location", f"./{address}")])
 
-    async def file(self, opened: PageFile, asked: Headers) -> None:
+    async def file(self, opened: PageFile) -> None:
         mimetype = _with_charset(opened.mimetype)
         more = {"etag": opened.etag, "accept_ranges": "bytes", "cache_control": self._kept}
-        if asked.get("if-none-match") == opened.etag:
-            self._exchange.response_empty(304, self._headers(mimetype, **more))
+        if self.asked.get("if-none-match") == opened.etag:
+            await self._whole(304, self._headers(mimetype, **more))
             return
         try:
-            part = _wanted_part(asked, opened)
+            part = _wanted_part(self.asked, opened)
         except ValueError:
             headers = self._headers(mimetype, content_range=f"bytes */{opened.size}")
-            self._exchange.response_empty(416, headers)
+            await self._whole(416, headers)
             return
         start, end = part or (0, opened.size)
         if part:
             more["content_range"] = f"bytes {start}-{end - 1}/{opened.size}"
         headers = self._headers(mimetype, **more)
-        await self._send(206 if part else 200, headers, end - start, opened.reader(start, end))
+        await self._blocks(206 if part else 200, headers, end - start, opened.reader(start, end))
 
     async def reply(self, reply: Reply) -> None:
         """Send what was recorded."""
         self.is_clean = reply.is_clean
         headers = self._headers(reply.mimetype, **{"cache_control": self._kept, **reply.headers})
-        await self._send(reply.status, headers, reply.size, reply.read)
+        await self._blocks(reply.status, headers, reply.size, reply.read)
 
-    async def _send(self, status: int, headers: list[tuple[str, str]], size: int, read: Read) -> None:
+    async def _begin(self, status: int, headers: list[tuple[str, str]]) -> None:
+        encoded = [(name.encode(), value.encode()) for name, value in headers]
+        await self._send({"type": "http.response.start", "status": status, "headers": encoded})
+
+    async def _whole(self, status: int, headers: list[tuple[str, str]], body: bytes = b"") -> None:
+        await self._begin(status, headers)
+        await self._send({"type": "http.response.body", "body": body})
+
+    async def _blocks(self, status: int, headers: list[tuple[str, str]], size: int, read: Read) -> None:
         headers.append(("content-length", str(size)))
         if self._head or not size:
-            self._exchange.response_empty(status, headers)
+            await self._whole(status, headers)
         elif size <= CHUNK:
-            self._exchange.response_bytes(status, headers, await asyncio.to_thread(read, size))
+            await self._whole(status, headers, await asyncio.to_thread(read, size))
         else:
             block = await asyncio.to_thread(read, CHUNK)  # what fails at once is answered with an error
-            await self._stream(self._exchange.response_stream(status, headers), block, size - len(block), read)
+            await self._begin(status, headers)
+            await self._stream(block, size - len(block), read)
 
-    async def _stream(self, transport: Transport, block: bytes, left: int, read: Read) -> None:
+    async def _stream(self, block: bytes, left: int, read: Read) -> None:
         """Send a block, and what is left. Where that ends too soon, the reader sees it by the length."""
+        gone = asyncio.create_task(self._reader_left())
         try:
-            while block:  # none: the file was cut while we read it
-                await transport.send_bytes(block)
+            while block and not gone.done():  # none: the file was cut while we read it
+                await self._send({"type": "http.response.body", "body": block, "more_body": bool(left)})
                 block = await asyncio.to_thread(read, min(CHUNK, left)) if left else b""
                 left -= len(block)
-        except ProtocolClosed as error:
-            log.info("The reader went away: %s", error, extra={"action": "replay_reader_gone"})
         except ObjectStoreError as error:
             log.warning("%s action=store_failed", error)
+        finally:
+            gone.cancel()
+
+    async def _reader_left(self) -> None:
+        """Wait for it: what is sent to nobody is taken without an error."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
 
 
 def _wanted_part(asked: Headers, opened: PageFile) -> tuple[int, int] | None:

@@ -1,19 +1,18 @@
 """Owns the answers of the replay listener: files and recorded pages of one snapshot to whoever has its capability.
 
-It reads no cookie and sets none, knows no log-in and no form. It speaks RSGI, so that files go out as they are read.
+It reads no cookie and sets none, knows no log-in and no form.
 """
 
 import asyncio
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol
 
 from archivebox.core.page_storage.folder import STORE_RETRY_AFTER, STORE_UNAVAILABLE
 from archivebox.lib.object_store import ObjectStoreError
 from archivebox.replay import addresses, capability
 from archivebox.replay.addresses import ReplayContext, is_url
-from archivebox.replay.answer import Headers, ReplayResponse
+from archivebox.replay.answer import Receive, ReplayResponse, Scope, Send, headers_of, target_of
 from archivebox.replay.capability import Capability, Purpose
 from archivebox.replay.copies import has_links, is_xml_file, linked_copy, xml_copy
 from archivebox.replay.files import NotThereError, split_path
@@ -23,7 +22,7 @@ from archivebox.replay.origins import is_shared_font_or_mask, snapshot_of_host
 from archivebox.replay.pages import listing_page
 from archivebox.replay.recorded import RecordedRequest, reply_to
 from archivebox.replay.scripts.host import label_of_host
-from archivebox.replay.scripts.listener import BodyExchange, ViewAnswer, ViewListener
+from archivebox.replay.scripts.listener import ViewAnswer, ViewListener
 from archivebox.replay.scripts.requests import FRAMES
 from archivebox.replay.shared import is_article_picture
 
@@ -41,18 +40,6 @@ class EndedError(Exception):
     """The viewer to whom a capability was given has logged out, or may not look any more."""
 
 
-class RequestScope(Protocol):
-    """What granian tells of a request."""
-
-    method: str
-    path: str
-    query_string: str
-    authority: str | None
-
-    @property
-    def headers(self) -> Headers: ...
-
-
 class Listener:
     """The application.
 
@@ -68,35 +55,36 @@ class Listener:
         self._is_known_host = is_known_host
         self._app_url = app_url
 
-    async def __rsgi__(self, scope: RequestScope, exchange: BodyExchange) -> None:
-        host = scope.headers.get("host") or scope.authority or ""
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        host = headers_of(scope).get("host", "")
         is_known = self._is_known_host(host)
         label = label_of_host(host)
         make = ViewAnswer if label else ReplayResponse
-        answer = make(exchange, host if is_known else "", self._app_url, head=scope.method == "HEAD")
+        answer = make(scope, receive, send, host if is_known else "", self._app_url)
         if not is_known:
-            answer.error(400, *_UNKNOWN)
+            await answer.error(400, *_UNKNOWN)
             return
-        if scope.method not in {"GET", "HEAD"} and not label:
-            answer.error(405, "Only reading is possible here", "Archived pages cannot receive forms.")
+        if scope["method"] not in {"GET", "HEAD"} and not label:
+            await answer.error(405, "Only reading is possible here", "Archived pages cannot receive forms.")
             return
         try:
             if isinstance(answer, ViewAnswer):
-                await self._views.answer(scope, exchange, answer, label)
+                await self._views.answer(scope, receive, answer, label)
             else:
-                await self._answer(scope, host, answer)
+                await self._answer(target_of(scope), host, answer)
         except NotThereError:
-            answer.error(404, *_GONE)
+            await answer.error(404, *_GONE)
         except EndedError:
-            answer.error(403, *_EXPIRED)
+            await answer.error(403, *_EXPIRED)
         except ObjectStoreError as error:
             log.warning("%s action=store_failed", error)
             title = "The files are not available now"
-            answer.error(503, title, STORE_UNAVAILABLE, retry_after=STORE_RETRY_AFTER)
+            await answer.error(503, title, STORE_UNAVAILABLE, retry_after=STORE_RETRY_AFTER)
 
-    async def _answer(self, scope: RequestScope, host: str, answer: ReplayResponse) -> None:
-        token, _, path = scope.path.lstrip("/").partition("/")
-        place, shown, frame = addresses.read(token, path)
+    async def _answer(self, target: str, host: str, answer: ReplayResponse) -> None:
+        path, mark, query = target.partition("?")
+        token, _, rest = path.lstrip("/").partition("/")
+        place, shown, frame = addresses.read(token, rest)
         names = [] if is_url(shown) else split_path(shown)
         right = capability.read(token, "/".join(names))
         own = snapshot_of_host(host)
@@ -104,12 +92,12 @@ class Listener:
             raise EndedError
         # As a tab of its own a page with scripts can send what it sees anywhere; a frame of ours cannot be led away.
         # A recorded page runs its scripts in a view of its own (archivebox.replay.scripts); this is for copies.
-        is_framed = scope.headers.get("sec-fetch-dest") in FRAMES
+        is_framed = answer.asked.get("sec-fetch-dest") in FRAMES
         answer.scripts = right.purpose is Purpose.SCRIPTS and is_framed and not is_url(shown)
         answer.is_picture = right.purpose is Purpose.FILE
         answer.is_shared = right.purpose is Purpose.SHARED
         answer.is_shared_font_or_mask = is_shared_font_or_mask(
-            host, scope.headers.get("origin") or "", scope.headers.get("sec-fetch-dest") or ""
+            host, answer.asked.get("origin", ""), answer.asked.get("sec-fetch-dest", "")
         )
         files = await asyncio.to_thread(self._look_up, right)
         if files is None:
@@ -119,11 +107,10 @@ class Listener:
         # A script could click its own links; without one, only a person does.
         if place is not None and is_url(shown):
             answer.links = not answer.is_shared
-            url = f"{shown}?{scope.query_string}" if scope.query_string else shown
-            asked = RecordedRequest(place, url, range=scope.headers.get("range") or "", frame=frame)
+            asked = RecordedRequest(place, f"{shown}{mark}{query}", range=answer.asked.get("range", ""), frame=frame)
             await self._recorded(answer, files, asked)
         else:
-            await self._file(answer, scope, files, names, place or ReplayContext(token, "", ""))
+            await self._file(answer, path, files, names, place or ReplayContext(token, "", ""))
 
     async def _recorded(self, answer: ReplayResponse, files: PageFiles, asked: RecordedRequest) -> None:
         folder = await asyncio.to_thread(files.folder)
@@ -137,7 +124,7 @@ class Listener:
             reply.close()
 
     async def _file(
-        self, answer: ReplayResponse, scope: RequestScope, files: PageFiles, names: list[str], place: ReplayContext
+        self, answer: ReplayResponse, path: str, files: PageFiles, names: list[str], place: ReplayContext
     ) -> None:
         if answer.is_shared and not is_article_picture(names):
             raise NotThereError
@@ -151,10 +138,10 @@ class Listener:
                 opened = document = await asyncio.to_thread(opened.local)
                 await self._send(answer, partial(xml_copy, document, place))
             elif not opened.is_folder:
-                await answer.file(opened, scope.headers)
-            elif scope.path.endswith("/"):
-                answer.page(200, listing_page(names, await asyncio.to_thread(opened.entries)))
+                await answer.file(opened)
+            elif path.endswith("/"):
+                await answer.page(200, listing_page(names, await asyncio.to_thread(opened.entries)))
             else:
-                answer.redirect(scope.path.rpartition("/")[2] + "/")
+                await answer.redirect(path.rpartition("/")[2] + "/")
         finally:
             opened.close()

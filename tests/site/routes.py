@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 
 from tests.site import (
+    addresses,
     applications,
     articles,
     bundles,
@@ -74,6 +75,7 @@ ROUTES: tuple[Route, ...] = (
     *bundles.ROUTES,
     *charsets.ROUTES,
     *typed.ROUTES,
+    *addresses.ROUTES,
     *walls.ROUTES,
     *variants.ROUTES,
     *roots.ROUTES,

@@ -2,14 +2,13 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 from uuid import UUID
 
-from archivebox.replay.answer import Headers, HttpExchange, ReplayResponse
+from archivebox.replay.answer import Receive, ReplayResponse, Scope, target_of
 from archivebox.replay.large import run_in_turn
 from archivebox.replay.scripts.bodies import BODY_MOST
 from archivebox.replay.scripts.memory import ViewMemory
@@ -30,23 +29,6 @@ class OpenView:
     key: UUID
     folder: Path
     place: ScriptPlace
-
-
-class BodyExchange(HttpExchange, Protocol):
-    """How granian gives the body of a request."""
-
-    def __aiter__(self) -> AsyncIterator[bytes]: ...
-
-
-class ViewScope(Protocol):
-    """What granian tells of a request."""
-
-    method: str
-    path: str
-    query_string: str
-
-    @property
-    def headers(self) -> Headers: ...
 
 
 LookUpView = Callable[[str], OpenView]
@@ -97,25 +79,25 @@ class ViewListener:
         self._violations: Counter[UUID] = Counter()
         self._memories = memories
 
-    async def answer(self, scope: ViewScope, exchange: BodyExchange, answer: ViewAnswer, label: str) -> None:
+    async def answer(self, scope: Scope, receive: Receive, answer: ViewAnswer, label: str) -> None:
         """Send the answer. EndedError, NotThereError."""
-        headers = scope.headers
+        headers = answer.asked
         if headers.get("service-worker") or headers.get("sec-fetch-dest") == "serviceworker":
-            answer.error(403, *_FORBIDDEN)  # it would outlive the view
+            await answer.error(403, *_FORBIDDEN)  # it would outlive the view
             return
         view = await asyncio.to_thread(self._look_up, label)
-        body = await _read(exchange) if scope.method not in {"GET", "HEAD"} else b""
+        body = await _read(receive) if scope["method"] not in {"GET", "HEAD"} else b""
         if body is None:
-            answer.error(413, *_TOO_LARGE)
+            await answer.error(413, *_TOO_LARGE)
             return
-        target = f"{scope.path}?{scope.query_string}" if scope.query_string else scope.path
+        target = target_of(scope)
         request = ViewRequest(
             target,
-            scope.method,
-            headers.get("sec-fetch-dest") or "",
-            headers.get("referer") or "",
-            headers.get(DOCUMENT) or "",
-            headers.get("range") or "",
+            scope["method"],
+            headers.get("sec-fetch-dest", ""),
+            headers.get("referer", ""),
+            headers.get(DOCUMENT, ""),
+            headers.get("range", ""),
             body,
         )
         if target == VIOLATIONS:
@@ -125,7 +107,7 @@ class ViewListener:
         try:
             reply = await run_in_turn(partial(page.reply, request))
         except ForbiddenError:
-            answer.error(403, *_FORBIDDEN)
+            await answer.error(403, *_FORBIDDEN)
             return
         answer.page_policy = reply.page_policy
         try:
@@ -144,11 +126,14 @@ class ViewListener:
             await asyncio.to_thread(self._add_violations, key, count)
 
 
-async def _read(exchange: BodyExchange) -> bytes | None:
-    """The body of a request; None for one that is too large."""
-    body = b""
-    async for part in exchange:
-        body += part
+async def _read(receive: Receive) -> bytes | None:
+    """The body of a request; None for one that is too large, or whose reader has left."""
+    body, has_more = b"", True
+    while has_more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        body, has_more = body + message.get("body", b""), message.get("more_body", False)
         if len(body) > BODY_MOST:
             return None
     return body

@@ -53,12 +53,12 @@ def _connections() -> int:
     return max(16, (files - _OWN_FILES) // 2)
 
 
-def _server(target: Any, address: ListenAddress, interface: Interfaces) -> Server:
+def _server(target: Any, address: ListenAddress) -> Server:
     return Server(
         target,
         address=address.host,
         port=address.port,
-        interface=interface,
+        interface=Interfaces.ASGINL,
         http=HTTPModes.http1,
         http1_settings=HTTP1Settings(header_read_timeout=15_000),
         websockets=False,
@@ -79,8 +79,8 @@ async def listen(bind: ListenAddress, replay: ListenAddress, starters: Sequence[
         threading.Thread(target=_follow, args=(starter, starters, loop, stop), daemon=True).start()
     views = ViewListener(view_opened_by, add_view_violations, memory_of_view)
     servers = [
-        _server(application, bind, Interfaces.ASGINL),
-        _server(Listener(folder_opened_by, is_known_host, views, settings.ORIGIN), replay, Interfaces.RSGI),
+        _server(application, bind),
+        _server(Listener(folder_opened_by, is_known_host, views, settings.ORIGIN), replay),
     ]
     most = max(LEAST, _connections() // ONE_OF)
     ConnectionLimit([bind.port, replay.port], most, TrustedProxies(settings.TRUSTED_PROXIES).has).start()

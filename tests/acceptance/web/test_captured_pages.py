@@ -15,6 +15,7 @@ import pytest
 from PIL import Image
 
 from tests.empty import make_empty
+from tests.site import addresses
 from tests.site.charsets import texts
 from tests.site.serve import Site
 from tests.webserver.browser import Browser
@@ -53,7 +54,13 @@ def captured(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iter
     folder = tmp_path_factory.mktemp("captured")
     make_empty(folder)
     with Site() as site:
-        paths = ["/asks-itself", "/file.pdf", *(f"/charset/{name}" for name in CHARSETS), *map(typed, TYPES)]
+        paths = [
+            "/asks-itself",
+            "/file.pdf",
+            addresses.PAGE,
+            *(f"/charset/{name}" for name in CHARSETS),
+            *map(typed, TYPES),
+        ]
         urls = [site.url_for(path) for path in paths]
         command = [sys.executable, "-m", "archivebox", "add", "--plugins", PLUGINS, *urls]
         env = environment(folder, **HOSTS, DJANGO_SETTINGS_MODULE="archivebox.config.settings")
@@ -112,6 +119,28 @@ def sheet_in(picture: Path) -> bool:
         frame = image.convert("RGB").crop((100, 120, 880, 690)).resize((78, 57), Image.Resampling.NEAREST)
         pixels = frame.tobytes()
     return sum(pixels[at : at + 3] == b"\xff\xff\xff" for at in range(0, len(pixels), 3)) > 400
+
+
+WIDTHS = (
+    "[...document.images].every(one => one.complete) && [...document.images].map(one => one.naturalWidth).join(' ')"
+)
+LACKING = """performance.getEntriesByType("resource").length && performance.getEntriesByType("resource")
+    .filter(one => one.responseStatus !== 200).map(one => [one.responseStatus, one.name]).concat("")"""
+
+
+@pytest.mark.parametrize("scripts", [False, True])
+def test_a_page_with_odd_addresses_at_an_odd_one_is_shown_with_all_it_has(
+    browser: Browser, captured: Captured, *, scripts: bool
+) -> None:
+    each = " ".join(str(place) for place in range(1, len(addresses.NAMES) + 1))
+    browser.go(captured.address(addresses.PAGE))
+    if scripts:
+        browser.value("document.querySelector('button[name=scripts]').click()")
+        browser.wait_for("document.querySelector('iframe')?.sandbox.contains('allow-scripts')")
+        assert browser.in_frame("document.querySelector('#asked')?.textContent") == each
+        assert browser.in_frame("document.querySelector('iframe').contentDocument.body.innerText") == "framed"
+    assert browser.in_frame(WIDTHS) == each
+    assert browser.in_frame(LACKING) == [""]
 
 
 def test_nobody_was_asked_for_any_of_it(captured: Captured) -> None:

@@ -7,6 +7,7 @@ import random
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,40 +34,43 @@ VIDEO = 40 * CHUNK
 class Request:
     """What granian tells, and takes."""
 
-    method = "GET"
-    query_string = ""
-    authority = None
-
     def __init__(self, path: str, headers: dict[str, str]) -> None:
-        self.path, self.headers = path, {"host": "localhost", **headers}
+        encoded = [(name.encode(), value.encode()) for name, value in {"host": "localhost", **headers}.items()]
+        self.scope = {"method": "GET", "raw_path": path.encode(), "query_string": b"", "headers": encoded}
         self.status, self.answered, self.body = 0, dict[str, str](), b""
+        self.is_over = False
+        self.leaves_after, self.left = VIDEO + 1, asyncio.Event()
 
-    def response_empty(self, status: int, headers: list[tuple[str, str]]) -> None:
-        self.response_bytes(status, headers, b"")
+    async def send(self, message: dict[str, Any]) -> None:
+        assert not self.is_over, "one answer"
+        if message["type"] == "http.response.start":
+            assert not self.status, "one answer"
+            self.status = message["status"]
+            self.answered = {name.decode(): value.decode() for name, value in message["headers"]}
+        else:
+            assert len(message["body"]) <= CHUNK
+            self.body += message["body"]
+            self.is_over = not message.get("more_body", False)
+            if len(self.body) >= self.leaves_after:
+                self.left.set()
 
-    def response_bytes(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
-        assert not self.status, "one answer"
-        self.status, self.answered, self.body = status, dict(headers), body
-
-    def response_stream(self, status: int, headers: list[tuple[str, str]]) -> Request:
-        self.response_bytes(status, headers, b"")
-        return self
-
-    async def send_bytes(self, data: bytes) -> None:
-        assert len(data) <= CHUNK
-        self.body += data
+    async def receive(self) -> dict[str, Any]:
+        """As granian does it, which takes what is sent to a reader that has left."""
+        await self.left.wait()
+        return {"type": "http.disconnect"}
 
 
 def nothing(*_: object) -> None:
     raise EndedError
 
 
-def ask(page: Snapshot, path: str, **headers: str) -> Request:
+def ask(page: Snapshot, path: str, leaves_after: int = VIDEO + 1, /, **headers: str) -> Request:
     files = files_of(page)
     request = Request(f"/{capability.grant(page.pk, capability.PUBLIC)}/{path}", headers)
+    request.leaves_after = leaves_after
     views = ViewListener(nothing, nothing, nothing)  # type: ignore[arg-type]  # none is asked for
     listener = Listener(lambda _: files, lambda _: True, views)
-    asyncio.run(listener.__rsgi__(request, request))  # type: ignore[arg-type]  # what is asked of it is there
+    asyncio.run(listener(request.scope, request.receive, request.send))
     return request
 
 
@@ -122,6 +126,11 @@ def test_a_range_of_a_video_is_answered_with_that_range(page: Snapshot, reads: S
     assert ask(page, "media/film.mp4", **{"if-none-match": answer.answered["etag"]}).status == 304
     assert max(reads) <= BLOCK
     assert not page.path.exists()
+
+
+def test_a_file_is_read_no_further_once_its_reader_has_left(page: Snapshot, reads: Sequence[int]) -> None:
+    assert len(ask(page, "media/film.mp4", 2 * CHUNK).body) < VIDEO / 4
+    assert sum(reads) < VIDEO / 2
 
 
 def test_documents_and_folders_come_from_the_store(page: Snapshot) -> None:
