@@ -136,6 +136,12 @@ ROUTES: tuple[Route, ...] = (
     file("/shadow", "links in shadow roots"),
     file("/image-only", "a picture, and not a word"),
     *trouble.ROUTES,
+    Route(
+        "/lower-case.pdf",
+        "the same with a header in lower case",
+        lambda _: Response(pictures.pdf("The Local Web"), None, headers=(("content-type", "application/pdf"),)),
+        "application/pdf",
+    ),
     file("/feed.rss", "an RSS 2.0 feed"),
     file("/feed.atom", "an Atom feed"),
     file("/feed.json", "a JSON Feed 1.1"),

@@ -81,7 +81,7 @@ def fetch(url: str, settings: Settings) -> RecordedExchange:
         headers: dict[str, str] = {}
         for name, value in answer.headers.items():
             headers[name] = f"{headers[name]}\n{value}" if name in headers else value
-        mime = essence_of(headers["Content-Type"])
+        mime = essence_of(answer.headers["Content-Type"])  # found in any case, as in a dict it is not
         protocol = "http/1.1" if answer.version == 11 else "http/1.0"
         told = {"status": answer.status, "statusText": answer.reason, "headers": headers, "mimeType": mime}
         exchange.answered(told | {"protocol": protocol}, wire_headers=False)
