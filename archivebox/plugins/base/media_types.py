@@ -7,9 +7,15 @@ from archivebox.lib.mime_sniffing import parse_content_type
 
 __all__ = ["essence_of", "is_file_url", "is_page"]
 
-PAGES = ("text/", "application/xhtml+xml", "application/xml", "application/json", "image/svg+xml")
+PAGES = frozenset({"application/xhtml+xml", "application/xml", "application/json", "image/svg+xml"})
 # Chromium downloads these (third_party/blink/common/mime_util/mime_util.cc, kUnsupportedTextTypes).
-FILES = ("csv", "calendar", "vcard", "tab-separated-values", "rtf", "directory", "ldif", "qif", "ofx")
+FILES = frozenset(
+    {
+        "calendar", "x-calendar", "vcalendar", "x-vcalendar", "vcard", "x-vcard", "x-vcf", "directory", "ldif", "qif",
+        "x-qif", "ofx", "rtf", "csv", "x-csv", "comma-separated-values", "tab-separated-values", "tsv", "x-ms-iqy",
+        "x-ms-odc", "x-ms-rqy", "x-ms-contact", "vnd.sun.j2me.app-descriptor",
+    }
+)  # fmt: skip
 
 
 def essence_of(content_type: str) -> str:
@@ -20,6 +26,6 @@ def essence_of(content_type: str) -> str:
 def is_page(media_type: str) -> bool:
     """Say whether a document of that Content-Type is shown as a page; one without a type may be."""
     mime = essence_of(media_type)
-    if mime.startswith("text/") and mime.removeprefix("text/").removeprefix("x-").endswith(FILES):
-        return False
-    return not mime or mime.startswith(PAGES) or mime.endswith("+xml")
+    if mime.startswith("text/"):
+        return mime.removeprefix("text/") not in FILES
+    return not mime or mime in PAGES or mime.endswith("+xml")

@@ -12,7 +12,7 @@ import time
 
 from naming import file_name
 
-from archivebox.plugins.base import Settings, failed, noresults, succeeded, try_again, waiting
+from archivebox.plugins.base import Settings, failed, succeeded, try_again, waiting
 from archivebox.plugins.base.responses import Archive, Response
 
 LOOK_AGAIN = 0.05  # seconds between two looks into the index of a file that is still coming
@@ -57,7 +57,7 @@ def main() -> None:
     if not document.sha256:
         failed(f"the server sent no file: {document.error or document.status}")
     if not document.size:
-        noresults("the file is empty")
+        failed("the server sent an empty file", reason="no_page")
     facts = {"mime": document.mime, "size": document.size, "sha256": document.sha256, "truncated": document.truncated}
     succeeded(keep(archive, document), facts)
 

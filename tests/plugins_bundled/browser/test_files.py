@@ -51,6 +51,29 @@ def test_a_file_is_recorded_and_kept_without_a_browser(own_crawl: Crawl, site: S
     assert (snapshot.folder / MARK).is_file()
 
 
+NO_PAGES = ("jsonl", "jsonlines", "json-seq", "json-patch", "xml-dtd", "xml-external-parsed-entity")
+
+
+@pytest.mark.parametrize("type_", [*(f"application/{name}" for name in NO_PAGES), "text/tsv"])
+def test_a_type_that_begins_as_that_of_a_page_is_a_file(own_crawl: Crawl, site: Site, type_: str) -> None:
+    snapshot, outcome = asked(own_crawl, site.url_for(f"/typed?type={type_}"))
+    kept = snapshot.run(KEEP)
+    assert (outcome.status, kept.status) == ("succeeded", "succeeded"), (outcome, kept)
+
+
+def test_the_names_of_headers_may_be_in_lower_case(own_crawl: Crawl, site: Site) -> None:
+    snapshot, outcome = asked(own_crawl, site.url_for("/lower-case.pdf"))
+    assert outcome.status == "succeeded", outcome
+    (response,) = Archive(str(snapshot.folder / "responses")).latest()
+    assert response.mime == "application/pdf"
+
+
+def test_a_file_without_a_byte_is_no_page_that_was_kept(own_crawl: Crawl, site: Site) -> None:
+    snapshot, _ = asked(own_crawl, site.url_for("/huge.bin?mb=0"))
+    kept = snapshot.run(KEEP)
+    assert (kept.status, kept.result and kept.result["reason"]) == ("failed", "no_page"), kept
+
+
 @pytest.mark.parametrize(
     ("path", "settings"),
     [
