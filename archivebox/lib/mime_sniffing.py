@@ -22,6 +22,8 @@ _JAVASCRIPT = re.compile(
 )
 _NO_SCRIPT = re.compile(r"(?:image|audio|video)/.*|text/csv")
 """Types that are run as scripts by nobody (Fetch, 2.9, "should response be blocked due to its MIME type")."""
+_JSON = re.compile(r"(?:text|application)/json|.+\+json")
+_JSON_BEGINNING = re.compile(rb"(?:\xef\xbb\xbf)?[\t\n\r ]*[\[{\"0-9-]")
 _TAG = re.compile(
     rb"[\t\n\x0c\r ]*<(?:!DOCTYPE HTML|HTML|HEAD|SCRIPT|IFRAME|H1|DIV|FONT|TABLE|A|STYLE|TITLE|B|BODY|BR|P|!--)[ >]",
     re.IGNORECASE,
@@ -84,9 +86,11 @@ def sniff_type(head: bytes) -> str:
 def type_in_use(declared: str, head: bytes, *, use: str, nosniff: bool) -> str:
     """The type that a browser treats an answer as, which was declared as ``declared`` (an essence, or empty).
 
-    ``use``: what it was loaded for, as DevTools names it (Document, Stylesheet, Script, Image, …).
+    ``use``: what it was loaded for, as DevTools names it (Document, Stylesheet, Script, Image, …). A style sheet and
+    JSON that a script imports are Scripts there; what only is declared as JSON, a function's call, runs.
     """
-    if use == "Script" and not nosniff and not _NO_SCRIPT.fullmatch(declared):
+    is_module = declared == "text/css" or (is_json_type(declared) and _JSON_BEGINNING.match(head))
+    if use == "Script" and not nosniff and not is_module and not _NO_SCRIPT.fullmatch(declared):
         return declared if _JAVASCRIPT.fullmatch(declared) else "text/javascript"
     if use == "Stylesheet" and not declared:
         return "text/css"
@@ -101,6 +105,11 @@ def is_xml_type(essence: str) -> bool:
 def is_javascript_type(essence: str) -> bool:
     """Whether browsers take a type for JavaScript."""
     return _JAVASCRIPT.fullmatch(essence) is not None
+
+
+def is_json_type(essence: str) -> bool:
+    """Whether browsers take a type for JSON."""
+    return _JSON.fullmatch(essence) is not None
 
 
 def _essence(part: str) -> str:

@@ -9,6 +9,7 @@ from archivebox.lib.mime_sniffing import (
     HEAD,
     MediaType,
     is_javascript_type,
+    is_json_type,
     is_xml_type,
     parse_content_type,
     type_in_use,
@@ -37,12 +38,12 @@ def media_type_of(folder: Path, index: RecordingIndex, found: Recorded, headers:
     declared = parse_content_type(headers.get("content-type", ""))
     facts = index.facts(found)
     use = str(found.response.record.get("type", ""))
-    if use == "Document":
+    if use == "Document" and declared.essence != PDF:  # of one in a frame the browser tells its viewer's type
         known = [facts.mime if facts else "", found.response.mime, declared.essence]
         essence = next((each for text in known if (each := parse_content_type(text).essence)), "")
     else:
         essence = declared.essence
-    head = b"" if essence else _read(folder, found, HEAD)
+    head = b"" if essence and not is_json_type(essence) else _read(folder, found, HEAD)
     nosniff = headers.get("x-content-type-options", "").strip().lower() == "nosniff"
     essence = type_in_use(essence, head, use=use, nosniff=nosniff)
     is_text = essence.startswith("text/") or is_xml_type(essence) or is_javascript_type(essence)

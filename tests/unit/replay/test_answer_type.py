@@ -137,3 +137,27 @@ def test_types_are_sent_as_they_were_understood(tmp_path: Path) -> None:
     assert shown(tmp_path, "s")[0].mimetype == "text/css; charset=utf-8"
     assert shown(tmp_path, "n")[0].mimetype == "text/plain"
     assert shown(tmp_path)[0].mimetype == "application/pdf"
+
+
+@pytest.mark.parametrize(
+    ("body", "declared", "type_"),
+    [
+        (b"a { color: red }", "text/css", "text/css; charset=utf-8"),
+        (b'\xef\xbb\xbf {"a": 1}', "application/json", "application/json"),
+        (b'["a"]', "application/manifest+json", "application/manifest+json"),
+        (b'call({"a": 1})', "application/json", "text/javascript"),
+        (b"/**/call([1])", "text/json", "text/javascript"),
+        (b"let a", "text/plain", "text/javascript"),
+    ],
+)
+def test_a_style_sheet_and_json_are_modules_of_their_own_types(
+    tmp_path: Path, body: bytes, declared: str, type_: str
+) -> None:
+    record(tmp_path, {URL: Page(body, declared, loaded_as="Script")})
+    assert shown(tmp_path)[0].mimetype == type_
+
+
+def test_a_pdf_in_a_page_is_one_whatever_the_browsers_viewer_is(tmp_path: Path) -> None:
+    record(tmp_path, {URL: Page(b"%PDF-1.7", "application/pdf", loaded_as="Document")})
+    note(tmp_path, "", "text/html", "UTF-8")
+    assert shown(tmp_path)[0].mimetype == "application/pdf"
