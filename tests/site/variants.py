@@ -4,6 +4,7 @@
 * `/image-set`: the same in style sheets
 * `/thrice`: one frame address three times, which shows something else each time
 * `/large.html?mb=3`: so many MB (20 at most) of prose with headings and pictures
+* `/embedded-pdf`: a PDF as object, embed and frame
 * `/manual`: a page of documentation, with boxes of the class `sidebar` in its text and one beside it
 """
 
@@ -43,6 +44,10 @@ div { width: 320px; height: 100px; margin: 8px 0 }
 </style><h1>Sets of pictures</h1><p>As strings.</p><div id="strings"></div><p>As addresses.</p><div id="urls"></div>
 <p>By type.</p><div id="typed"></div><p>By the older name.</p><div id="prefixed"></div>
 <p>In an attribute.</p><div style="background-image: image-set('/swatches/e9c46a-320x100' 1x)"></div>"""
+
+
+EMBEDDED = """<h1>PDFs in a page</h1><object data="/file.pdf" width="300" height="200">no PDF as object</object>
+<embed src="/file.pdf?embed" width="300" height="200"><iframe src="/file.pdf?frame" width="300"></iframe>"""
 
 
 def thrice(request: Request) -> Response:
@@ -110,5 +115,6 @@ ROUTES = (
     Route("/thrice", "one frame address three times", thrice),
     Route("/thrice/frame", "the frame of /thrice, which changes", frame),
     Route("/large.html", "?mb= MB of prose", large, sample="/large.html?mb=3"),
+    Route("/embedded-pdf", "PDFs as object, embed and frame", lambda _: Response(page("PDFs", EMBEDDED, head=HEAD))),
     Route("/manual", "documentation with sidebar boxes in its text", lambda _: Response(_manual())),
 )

@@ -19,7 +19,7 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from archivebox.lib.mime_sniffing import parse_content_type, type_in_use
-from archivebox.plugins.base.responses import Archive
+from archivebox.plugins.base.responses import Archive, read_documents
 from archivebox.plugins.base.warc_file import cut_to_whole_records, read_records
 from tests.plugins_bundled.browser.chain import NAVIGATE, PATIENCE, Crawl, Snapshot
 from tests.site.serve import Site
@@ -189,6 +189,17 @@ def test_a_file_is_asked_for_once_and_kept_whole(crawl: Crawl, site: Site, path:
     recording = recorded(crawl, site, path)
     assert site.hits(path) == 1
     recording.assert_kept(path)
+
+
+def test_of_a_pdf_in_a_page_the_file_is_recorded_and_not_the_browsers_viewer(crawl: Crawl, site: Site) -> None:
+    recording = recorded(crawl, site, "/embedded-pdf")
+    paths = ("/file.pdf", "/file.pdf?embed", "/file.pdf?frame")
+    for path in paths:
+        recording.assert_kept(path)
+    answers = [one for one in recording.archive.responses() if "/file.pdf" in one.url]
+    assert [one.mime for one in answers] == ["application/pdf"] * len(paths)
+    facts = read_documents(str(recording.folder))
+    assert {facts[site.url_for(path)].mime for path in paths} == {"application/pdf"}
 
 
 def test_a_page_that_leaves_at_once_is_kept_too(crawl: Crawl, site: Site) -> None:

@@ -257,6 +257,8 @@ class Recorder:
         hop = self._hop(params)
         if hop and not hop.is_file:
             hop.answered(params["response"], wire_headers=params.get("hasExtraInfo", False))
+            if hop.is_viewers:
+                self._documents.forget(params["requestId"])
 
     def _from_cache(self, event: CDPEvent) -> None:
         hop = self._hop(event.params)
@@ -381,7 +383,7 @@ class Recorder:
     def _save(self, identifier: str, *, waiting: bool = True) -> None:
         chain = self._chains[identifier]
         for hop in chain.pop_complete(waiting=waiting):
-            if not hop.is_ours:
+            if not (hop.is_ours or hop.is_viewers):
                 self._store.save(hop)
         if chain.is_saved:
             del self._chains[identifier]

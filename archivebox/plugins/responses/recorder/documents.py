@@ -38,6 +38,10 @@ class Documents:
         """Take note of a request for a document, or of where it was redirected to."""
         self._urls[loader] = url
 
+    def forget(self, loader: str) -> None:
+        """Ask nothing of a document that is not the site's."""
+        self._urls.pop(loader, None)
+
     def took(self, event: CDPEvent) -> None:
         """Take Page.lifecycleEvent."""
         params, session = event.params, event.session

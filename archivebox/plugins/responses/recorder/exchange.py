@@ -95,6 +95,12 @@ class RecordedExchange:
         return self.method == "HEAD" or self.status in BODILESS or bool(self.redirected_to)
 
     @property
+    def is_viewers(self) -> bool:
+        """Whether this is the document of the browser's own viewer, told under the address of the PDF that it shows."""
+        from_wire = self.address or self.received or self.source != "network"
+        return self.type == "Document" and self.status == 200 and not from_wire
+
+    @property
     def is_whole(self) -> bool:
         """Whether all came that was announced, whatever became of the connection."""
         return not self.header("content-encoding") and self.header("content-length") == str(self.body.size)
