@@ -8,7 +8,7 @@ STYLE := --indent-size 2 --end-with-newline --space-around-combinator
 CHAOS_SECONDS ?= 300
 ENGINE := tests/integration/engine tests/chaos
 
-.PHONY: help env check format reformat lint types layers dependencies migrations suppressions names docs pictures test test-sqlite test-postgres test-modes bare-root image compose kubernetes chaos chaos-pages fleet fuzz bench quality lock lock-upgrade lock-plugins wheel changelog clean
+.PHONY: help env check format reformat lint types layers dependencies migrations suppressions names docs pictures test test-sqlite test-postgres test-modes bare-root image compose kubernetes chaos chaos-pages fleet fuzz bench quality lock lock-upgrade lock-plugins wheel clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -125,9 +125,6 @@ lock-plugins: env  ## write the lock files of what plugins have pip install
 
 wheel: env  ## build the package for PyPI, source and wheel, into dist/
 	.venv/bin/uv build --quiet --out-dir dist
-
-changelog: env  ## show what changelog.d would add to CHANGELOG.md
-	.venv/bin/towncrier build --draft
 
 clean:  ## remove what can be made again
 	rm -rf .venv .venv.* .mypy_cache .ruff_cache .import_linter_cache build dist *.egg-info
