@@ -54,7 +54,6 @@ OPTIONS: dict[str, tuple[FormerOption, ...]] = {
         FormerOption("--crawl-timeout", "`archivebox crawl cancel ID` ends a crawl", takes_value=True),
     ),
     "init": (
-        FormerOption("--force"),
         FormerOption("--quick"),
         FormerOption("--setup", "Run `archivebox init`, then `archivebox install`"),
         FormerOption("--install", "Run `archivebox init`, then `archivebox install`"),

@@ -83,11 +83,11 @@ class Session:
     def is_collection(self) -> bool:
         return is_collection(self.folder)
 
-    def open(self, *, create: bool = False) -> None:
+    def open(self, *, create: bool = False, begin_anew: bool = False) -> None:
         """Open the collection and record this command in it; CollectionError if there is none to open."""
         if self.process is not None:
             return
-        open_collection(create=create)
+        open_collection(create=create, begin_anew=begin_anew)
         _refresh_settings()
         logs.set_up(early_settings(self.folder).get_text("LOG_LEVEL"), self.folder.logs / "cli.log")
         self.process = _process_model().current()

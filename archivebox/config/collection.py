@@ -57,8 +57,23 @@ def _older_archive_around(place: Path) -> Path | None:
 
 
 def is_collection(folder: DataFolder) -> bool:
-    """Whether a collection of ours is there; a copy without ``run/`` is one too."""
-    return folder.run.is_dir() or origin_of(folder.database) is Origin.OURS
+    """Whether a collection of ours is there; a copy without ``run/``, or one that lost its database, is one too."""
+    return folder.run.is_dir() or origin_of(folder.database) is Origin.OURS or has_lost_database(folder)
+
+
+def has_lost_database(folder: DataFolder) -> bool:
+    """Whether there are pages, or other traces of a database of ours, and no SQLite file that has tables.
+
+    That is looked for again at the end: another process may have made it, and traces of it, meanwhile.
+    """
+    if not _has_no_tables(folder):
+        return False
+    traces = (folder.users.glob("*/snapshots/*/*/*"), folder.run.glob("schema.*"), folder.root.glob("search.sqlite3"))
+    return any(map(any, traces)) and _has_no_tables(folder)
+
+
+def _has_no_tables(folder: DataFolder) -> bool:
+    return origin_of(folder.database) is Origin.NOBODYS and not database_url(folder)
 
 
 def require_collection(folder: DataFolder) -> None:
@@ -92,6 +107,17 @@ def refuse_others(folder: DataFolder) -> None:
         raise CollectionError(
             f"{folder.database} belongs to another program, and was left as it is. --data-dir or DATA_DIR names "
             "another folder."
+        )
+
+
+def refuse_lost_database(folder: DataFolder) -> None:
+    """CollectionError where the database is lost: a new one would know none of the pages."""
+    if has_lost_database(folder):
+        raise CollectionError(
+            f"{folder.root} has a collection without its database: {folder.database} is missing or empty. Nothing was "
+            f"changed. `archivebox --data-dir NEW restore BACKUP` restores a backup into a new folder, and copies of "
+            f"the database may be in {folder.backups}. If it is in PostgreSQL, set DATABASE_URL. "
+            "`archivebox init --force` begins anew, without the pages that are there."
         )
 
 
@@ -155,16 +181,21 @@ def refuse_unfinished_move(folder: DataFolder) -> None:
         )
 
 
-def open_collection(*, create: bool, is_move: bool = False) -> None:
+def open_collection(*, create: bool, is_move: bool = False, begin_anew: bool = False) -> None:
     """Make the collection of ``DATA_DIR`` ready; cheap when nothing is to be done. Needs Django set up.
 
     CollectionError when there is none and ``create`` is not set, or when it is not ours, or, but for the move itself
-    (``is_move``), when rows are still being moved there.
+    (``is_move``), when rows are still being moved there, or, unless it is to ``begin_anew``, when its database is lost.
     """
     folder = DataFolder(Path(os.environ["DATA_DIR"]))
     refuse_others(folder)
     if not is_move:
         refuse_unfinished_move(folder)
+    if not begin_anew:
+        refuse_lost_database(folder)
+    elif has_lost_database(folder):
+        for former in folder.run.glob("schema.*"):
+            former.unlink()  # or a kill before there are tables again would leave a folder that counts as ready
     if not create:
         require_collection(folder)
     refuse_other_schemas(folder)

@@ -10,6 +10,7 @@ from archivebox.backup.manifest import BackupSummary
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.output import DISK_FULL, Output, counted
 from archivebox.cli.session import OUR_ERROR, Session
+from archivebox.config.collection import refuse_lost_database
 from archivebox.config.database_copy import DatabaseCopyError
 from archivebox.lib.quantities import size
 
@@ -20,6 +21,7 @@ REDRAW = 0.2
 
 def run(session: Session, *, destination: str, reread: bool, also: tuple[str, ...]) -> int:
     """Status 1 if it was not made, or lacks files that could not be read; 2 if it cannot be made there."""
+    refuse_lost_database(session.folder)
     target = Destination.at(destination)
     try:
         with session.out.live() as draw:

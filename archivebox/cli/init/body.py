@@ -4,8 +4,9 @@ from archivebox.cli.session import Session
 from archivebox.core.models import Snapshot
 
 
-def run(session: Session) -> int:
-    """The session has made the collection, or brought it up to date; say so, and what comes next."""
+def run(session: Session, *, force: bool) -> int:
+    """Make the collection, or bring it up to date; say so, and what comes next."""
+    session.open(create=True, begin_anew=force)
     folder = session.folder
     count = Snapshot.objects.kept().count()
     record = {"type": "Collection", "path": str(folder.root), "snapshots": count}

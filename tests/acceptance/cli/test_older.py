@@ -90,9 +90,10 @@ def test_a_database_that_lost_its_mark_in_a_dump_goes_on_and_is_marked(cli: Type
 
 @pytest.mark.database
 @pytest.mark.usefixtures("collection")
-def test_a_database_that_was_deleted_is_made_anew(cli: Type, tmp_path: Path) -> None:
+def test_a_database_that_was_deleted_is_made_anew_where_that_is_said(cli: Type, tmp_path: Path) -> None:
     for words in (["init"], ["add", "--bg", "https://example.com/"], ["status"]):
         forget_database_of(tmp_path / "data")
+        assert cli("init", "--force").code == 0
         done = cli(*words)
         assert done.code == 0, done.err
 
