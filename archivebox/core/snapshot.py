@@ -394,11 +394,15 @@ class Snapshot(StoppableItem, VisibleRow):
         if not is_wanted(Event.SNAPSHOT_SEALED, Event.SNAPSHOT_FAILED):
             return
         page = Snapshot.objects.get(pk=self.pk)  # hooks have told of it since a worker read it
-        verdict = judge(page.status, page.http_status, page.archiveresult_set.all(), outputs_of)
+        verdict = page.verdict()
         if verdict.is_archived:
             enqueue_event(Event.SNAPSHOT_SEALED, page.pk, page.webhook_data(verdict))
         elif page.retry_at is None:
             enqueue_event(Event.SNAPSHOT_FAILED, page.pk, page.webhook_data(verdict))
+
+    def verdict(self) -> Verdict:
+        """What its results come to."""
+        return judge(self.status, self.http_status, self.archiveresult_set.all(), outputs_of)
 
     def webhook_data(self, verdict: Verdict) -> dict[str, JSON]:
         """What a message says of it."""

@@ -57,6 +57,7 @@ class Crawl(StoppableItem, VisibleRow):
     persona = models.CharField(max_length=64, blank=True, default="")
     config = models.JSONField(default=dict, blank=True)
     schedule = models.ForeignKey(CrawlSchedule, null=True, blank=True, on_delete=models.SET_NULL)
+    replaces = models.BooleanField(default=False, help_text="a URL's older versions go once its new one is archived")
 
     objects: ClassVar[models.Manager[Any]] = CrawlQuerySet.as_manager()
 

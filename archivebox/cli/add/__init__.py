@@ -36,7 +36,7 @@ CRAWL_OPTIONS: tuple[click.Parameter, ...] = (
     ),
     flag("--update", text="For URLs that are archived already, run only missing hooks."),
     flag("--only-new", text="Leave out URLs that are there already."),
-    flag("--overwrite", text="Remove the versions that are there; `remove --undo` brings them back."),
+    flag("--overwrite", text="Remove earlier versions once the new one is archived; `remove --undo` restores."),
     flag("--if-changed", text="If a page has not changed since its last version, note only that it was checked."),
     option("--visibility", text="Who sees the pages; else VISIBILITY.", type=click.Choice(VISIBILITIES)),
     option("--persona", text="Visit the pages as this persona; else ACTIVE_PERSONA.", metavar="NAME"),

@@ -158,7 +158,7 @@ def chosen_policy(
 ) -> DuplicatePolicy:
     if overwrite and (update or only_new):
         given = "--update" if update else "--only-new"
-        raise BadInputError(f"{given} keeps the versions that are there, --overwrite removes them: choose one.")
+        raise BadInputError(f"{given} keeps the versions that are there, --overwrite replaces them: choose one.")
     chosen = {
         DuplicatePolicy.UPDATE: update,
         DuplicatePolicy.SKIP: only_new,
@@ -188,11 +188,13 @@ def tell_accepted(session: Session, submitted: Submitted) -> set[UUID]:
     """Returns the crawls to wait for."""
     crawl, count, known = submitted.crawl, len(submitted.seeds), len(submitted.parsed.known)
     if crawl is not None:
-        record = record_of(crawl, snapshots=count, refused=submitted.parsed.refused, retired=submitted.retired)
+        record = record_of(crawl, snapshots=count, refused=submitted.parsed.refused)
         record["urls"] = "\n".join(seed.url for seed in submitted.seeds[:10])  # its row has them all
         session.out.event(record, f"Accepted {counted(count, 'URL')} as crawl {crawl.pk}.")
     if known:
         what = "only what is missing is run" if submitted.updated else "nothing is done for them"
+        if crawl is not None and crawl.replaces:
+            what = "these versions are removed once the new ones are archived"
         session.out.say(f"{counted(known, 'URL')} of these had been archived; {what}.")
     return submitted.updated | ({crawl.pk} if crawl else set())
 

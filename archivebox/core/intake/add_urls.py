@@ -25,7 +25,7 @@ from archivebox.config.resolve import Layer, Resolved, SettingError
 from archivebox.contract.reasons import Reason
 from archivebox.core.intake.batches import HELD, HELD_BACK, add_in_parts, is_long
 from archivebox.core.intake.persona_access import check_persona
-from archivebox.core.intake.request import CrawlRequest, Refusal, Seed
+from archivebox.core.intake.request import CrawlRequest, DuplicatePolicy, Refusal, Seed
 from archivebox.core.snapshot import Snapshot, bookmarked_at_of, tags_of
 from archivebox.core.tag import Tag, split_tags
 from archivebox.crawls.admission import CrawlScope, Rules, admit, check_url, refuse_private, shown
@@ -162,6 +162,7 @@ def _plan_crawl(seeds: Sequence[Seed], request: CrawlRequest, created_by: User, 
         config=config,
         label=request.label[:255],
         persona=request.persona,
+        replaces=request.duplicates is DuplicatePolicy.REPLACE,
         visibility=request.visibility or default_visibility(config),
         **columns,
     )

@@ -102,15 +102,15 @@ class DuplicatePolicy(StrEnum):
     UPDATE = "update"
     """Run what is missing in its latest version."""
     REPLACE = "replace"
-    """Capture it, and retire its earlier versions."""
+    """Capture it, and retire its earlier versions once the new one is archived."""
 
     @property
     def needs_versions(self) -> bool:
-        return self in {self.IF_OLDER, self.SKIP, self.UPDATE}
+        return self in {self.IF_OLDER, self.SKIP, self.UPDATE, self.REPLACE}
 
     def captures(self, archived_at: datetime | None, days: int) -> bool:
         """Whether a URL is captured whose latest version is of this moment; None: it has none."""
-        if archived_at is None or not self.needs_versions:
+        if archived_at is None or self is self.REPLACE or not self.needs_versions:
             return True
         return self is self.IF_OLDER and archived_at < timezone.now() - timedelta(days=days)
 

@@ -21,7 +21,6 @@ from archivebox.core.intake.request import (
     visitor_setting,
 )
 from archivebox.core.snapshot import Snapshot
-from archivebox.core.versions.url_versions import retire_older
 from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.schedule import CrawlSchedule
 from archivebox.hooks import anonymous_settings
@@ -47,8 +46,6 @@ class Submitted:
     parsed: ParsedInput
     updated: set[UUID] = field(default_factory=set)
     """Crawls of earlier versions of which what is missing is run."""
-    retired: int = 0
-    """Earlier versions that were retired."""
 
     @property
     def made(self) -> Crawl:
@@ -83,16 +80,17 @@ def accept(
     if request.duplicates.needs_versions:
         find_versions(parsed, requester.viewer_scope)
     seeds = parsed.chosen(request)
+    if request.duplicates is DuplicatePolicy.REPLACE:
+        seeds = _as_archived(seeds, parsed.known, request)
     if requester.is_visitor:
         count_visitors_urls(requester.address, len(seeds))
     with nullcontext() if noting is None and is_long(len(seeds)) else write_transaction():
         crawl = _create(request, requester, seeds, source=source, schedule=schedule) if seeds else None
-        retired = retire_older(crawl) if crawl and request.duplicates is DuplicatePolicy.REPLACE else 0
         is_update = request.duplicates is DuplicatePolicy.UPDATE and not request.hold
         updated = _update(parsed.known) if is_update else set()
         if crawl is not None and noting is not None:
             noting(crawl, urls=len(seeds))
-    return Submitted(crawl, seeds, parsed, updated, retired)
+    return Submitted(crawl, seeds, parsed, updated)
 
 
 def _create(request: CrawlRequest, requester: Requester, seeds: list[Seed], **columns: Any) -> Crawl:
@@ -100,6 +98,26 @@ def _create(request: CrawlRequest, requester: Requester, seeds: list[Seed], **co
     if requester.is_visitor and requester.user is None:
         request = replace(request, config={**request.config, **anonymous_settings()})
     return create_crawl(seeds, request, created_by=requester.user or system_user(), **columns)
+
+
+def _as_archived(seeds: list[Seed], known: list[ArchivedURL], request: CrawlRequest) -> list[Seed]:
+    """The URLs with what was said of their latest versions: tags, the date of a bookmark, and who sees them."""
+    latest: dict[str, Snapshot] = {}
+    for batch in batches((one.latest for one in known), BATCH):
+        rows = Snapshot.objects.filter(pk__in=batch).prefetch_related("tags")
+        latest |= {row.url: row for row in rows}
+    return [
+        replace(
+            seed,
+            title=seed.title or row.title,
+            tags=(*seed.tags, *(tag.name for tag in row.tags.all())),
+            visibility=seed.visibility or request.visibility or row.visibility,
+            bookmarked_at=seed.bookmarked_at or row.bookmarked_at,
+        )
+        if (row := latest.get(seed.url))
+        else seed
+        for seed in seeds
+    ]
 
 
 def _update(known: list[ArchivedURL]) -> set[UUID]:

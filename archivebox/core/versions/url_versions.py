@@ -1,6 +1,7 @@
 """What happens when a URL is there already: its versions, which of them is the latest, and retiring them."""
 
 from collections.abc import Iterable
+from http import HTTPStatus
 from typing import Any
 from uuid import UUID
 
@@ -11,9 +12,9 @@ from django.utils import timezone
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.visibility import ViewerScope, seen_by
 from archivebox.contract.reasons import Reason
+from archivebox.core.note import Note
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.unchanged_check import UnchangedCheck
-from archivebox.crawls.crawl import Crawl
 from archivebox.lib.batches import batches
 
 RETIRED = Q(retired_at__isnull=False)
@@ -61,7 +62,11 @@ def _in_order(snapshots: "models.QuerySet[Snapshot, Any]", still: Q, **columns: 
     return count
 
 
-def retire_older(crawl: Crawl) -> int:
-    """Retire every other version of the URLs of ``crawl``, some at a time. Returns how many."""
-    urls = list(Snapshot.objects.filter(crawl=crawl).values_list("url", flat=True))
-    return sum(retire(Snapshot.objects.filter(url__in=batch).exclude(crawl=crawl)) for batch in batches(urls, BATCH))
+def replace_older(snapshot: Snapshot) -> None:
+    """Retire the versions before one that was given and is archived, and not as an error page; it gets their notes."""
+    if snapshot.depth or not snapshot.verdict().is_archived or snapshot.http_status >= HTTPStatus.BAD_REQUEST:
+        return
+    older = Snapshot.objects.kept().of_url(snapshot.url).filter(pk__lt=snapshot.pk)
+    notes = Note.objects.filter(snapshot__in=older).values("author_id", "text")
+    Note.objects.bulk_create(Note(snapshot=snapshot, **note) for note in notes)
+    retire(older)

@@ -64,6 +64,7 @@ class Migration(migrations.Migration):
                     ('config', models.JSONField(blank=True, default=dict)),
                     ('created_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                     ('schedule', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to='crawls.crawlschedule')),
+                    ('replaces', models.BooleanField(default=False, help_text="a URL's older versions go once its new one is archived")),
                     ('visibility', models.CharField(choices=[('public', 'public'), ('members', 'members'), ('private', 'private')], default='members', max_length=8)),
                 ],
                 options={

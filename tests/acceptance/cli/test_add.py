@@ -157,16 +157,40 @@ def test_one_url_many_times_is_one_snapshot(cli: Type) -> None:
 
 @pytest.mark.database
 @pytest.mark.usefixtures("collection")
-def test_the_same_url_again_is_a_new_version_update_is_not_and_overwrite_retires(cli: Type) -> None:
+def test_the_same_url_again_is_a_new_version_and_update_is_not(cli: Type) -> None:
     cli("add", "--bg", GOOD)
     cli("add", "--bg", GOOD)
     assert len(cli("list").records) == 2
     updated = cli("add", "--bg", "--update", GOOD, "https://other.test/")
     assert updated.record["snapshots"] == 1
     assert len(cli("list").records) == 3
-    assert cli("add", "--bg", "--overwrite", GOOD).record["retired"] == 2
-    assert [record["url"] for record in cli("list").records] == [GOOD, "https://other.test/"]
-    assert len(cli("list", "--removed").records) == 2
+
+
+@pytest.mark.database
+def test_overwrite_removes_what_is_there_once_the_new_version_is_archived(cli: Type, collection: Path) -> None:
+    hook = collection / "plugins" / "tiny" / "on_Snapshot__50_tiny.sh"
+    hook.parent.mkdir()
+    hook.write_text('#!/bin/sh\n[ -e "$DATA_DIR/down" ] && exit 1\necho said > said.txt\n')
+    hook.chmod(0o755)
+
+    def listed(*words: str) -> list[object]:
+        return [record["id"] for record in cli("list", *words).records]
+
+    cli("add", "--plugins=tiny", "--tag=kept,old", "--visibility=private", GOOD)
+    (first,) = listed()
+    cli("add", "--bg", "--overwrite", "--plugins=tiny", GOOD)
+    assert first in listed(), "a page that waits takes nothing away"
+    (collection / "down").touch()
+    cli("run")
+    assert first in listed(), "nor does one of which nothing was kept"
+    (collection / "down").unlink()
+    done = cli("add", "--overwrite", "--plugins=tiny", "--tag=new", GOOD)
+    assert "removed once" in done.err
+    (last,) = cli("list").records
+    assert (last["url"], last["tags"], last["visibility"]) == (GOOD, ["kept", "new", "old"], "private")
+    assert first in listed("--removed")
+    assert cli("remove", "--undo", "--yes", str(first)).code == 0
+    assert first in listed()
 
 
 @pytest.mark.database

@@ -8,10 +8,10 @@ from django.db import IntegrityError
 from archivebox.base_models.visibility import EVERYTHING
 from archivebox.base_models.work import Request
 from archivebox.core.crawl_control.retry import RETRIABLE, retry_missing, retry_program, retry_results
-from archivebox.core.models import ArchiveResult, Snapshot, Tag
+from archivebox.core.models import ArchiveResult, Note, Snapshot, Tag
 from archivebox.core.statemachines import SnapshotMachine
 from archivebox.core.tag import split_tags
-from archivebox.core.versions.url_versions import latest_versions, restore, retire, retire_older
+from archivebox.core.versions.url_versions import latest_versions, replace_older, restore, retire
 from archivebox.crawls.control import cancel, pause, resume
 from archivebox.crawls.models import Crawl
 from archivebox.hooks import discover_hooks
@@ -262,8 +262,18 @@ class TestVersions:
         assert retire(Snapshot.objects.filter(pk=second.pk)) == 0
         assert latest_versions([first.url], EVERYTHING) == {first.url: first.pk}
         assert restore(Snapshot.objects.filter(pk=second.pk)) == 1
-        assert retire_older(second.crawl) == 1
+
+    def test_older_ones_go_once_the_new_one_is_archived_and_it_gets_their_notes(self) -> None:
+        first, second = snapshot(), snapshot()
+        Note.objects.create(snapshot=first, text="mine")
+        replace_older(second)
+        ArchiveResult.objects.create(snapshot=second, plugin="dom", status="succeeded", output_files={"dom.html": {}})
+        for http_status in (404, 200):
+            assert set(Snapshot.objects.kept()) == {first, second}, "not by what is nothing, or an error page"
+            arrange(Snapshot.objects.filter(pk=second.pk), status="sealed", http_status=http_status)
+            replace_older(again(second))
         assert list(Snapshot.objects.kept()) == [second]
+        assert [note.text for note in second.note_set.all()] == ["mine"]
 
 
 class TestControl:

@@ -27,6 +27,7 @@ from archivebox.core.page_storage.uploading import PageUpload, adopt
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.core.versions.unchanged_text import retire_unchanged
+from archivebox.core.versions.url_versions import replace_older
 from archivebox.hooks import Call, discover_hooks, process_hook_records, snapshot_folders
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.host import Machine
@@ -262,6 +263,8 @@ def seal(
             Process.close_reported_programs(snapshot_id=snapshot.pk)
         if former is not None:
             retire_unchanged(snapshot, former)
+        elif snapshot.crawl.replaces:
+            replace_older(Snapshot.objects.get(pk=snapshot.pk))  # hooks have told of it since a worker read it
         if connection.vendor != "sqlite" or not snapshot.crawl.has_open_snapshots():
             snapshot.crawl.wake()  # only the last of them can end it; where writers do not take turns, any may be
         notify_workers()
