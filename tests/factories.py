@@ -67,9 +67,8 @@ def crawl(
 ) -> Crawl:
     seeds = [Seed(url) for url in urls or ("https://example.com/",)]
     by = user or system_user()
-    return create_crawl(
-        seeds, CrawlRequest(depth=max_depth, hold=hold, config=config or {}, visibility=visibility), created_by=by
-    )
+    request = CrawlRequest(depth=max_depth, hold=hold, config=config or {}, visibility=visibility)
+    return create_crawl(seeds, request, created_by=by, may_name_private=True)
 
 
 def snapshot(

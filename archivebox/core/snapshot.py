@@ -122,13 +122,13 @@ class SnapshotQuerySet(WorkQuerySet["Snapshot"]):
         """
         return self.filter(crawl=Subquery(Crawl.objects.filter(pk=key).values("pk")))
 
-    def given_at(self, url: Url) -> Self:
-        """What crawls were given at the host and port of ``url``, by either scheme.
+    def named_at(self, url: Url) -> Self:
+        """What was given by who may name private places at the host and port of ``url``, by either scheme.
 
         ``domain`` alone would not do: that of http://10.0.0.5:8000 is the host of http://10.0.0.5_8000 as well.
         """
         http, https = (Q(url__startswith=f"{scheme}://{url.domain_key}/") for scheme in ("http", "https"))
-        return self.filter(http | https, depth=0, domain=path_domain(url))
+        return self.filter(http | https, may_be_private=True, domain=path_domain(url))
 
     def of_url(self, url: str) -> Self:
         return self.filter(url=url).order_by("-id")
@@ -148,6 +148,9 @@ class Snapshot(StoppableItem, VisibleRow):
         max_length=255, help_text="host and port as in the path, e.g. example.com or 127.0.0.1_8000"
     )
     depth = models.IntegerField(default=0)
+    may_be_private = models.BooleanField(
+        default=False, help_text="given by who may name private places: written by the intake alone"
+    )
     title = models.CharField(max_length=512, blank=True, default="")
     final_url = models.TextField(
         blank=True, default="", help_text="where redirects led to; empty until a hook has told"

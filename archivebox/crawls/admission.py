@@ -92,8 +92,8 @@ def _check_depth(url: Url, rules: Rules, depth: int, _count: int) -> Admission |
     return _refuse(url, Reason.TOO_DEEP, f"it is {depth} links away and the crawl follows {rules.max_depth}")
 
 
-def _check_network(url: Url, rules: Rules, depth: int, _count: int) -> Admission | None:
-    if depth == 0 or not is_private(url.host) or rules.is_named(url):
+def _check_network(url: Url, rules: Rules, _depth: int, _count: int) -> Admission | None:
+    if not is_private(url.host) or rules.is_named(url):
         return None
     return refuse_private(url, rules.opened, rules.own_ports)
 

@@ -76,7 +76,7 @@ def _role(user: ImportedUser) -> Role:
 
 def _import_schedule(found: ImportedSchedule, by: User) -> None:
     request = CrawlRequest(urls=found.urls, depth=found.depth, tags=[clean(tag) for tag in found.tags])
-    template = request.template(seed.url for seed in parse_strictly(request, Requester(by)))
+    template = request.template(seed.url for seed in parse_strictly(request, Requester.in_name_of(by)))
     when, label = found.schedule[:64], clean(found.label)[:255]
     alike = CrawlSchedule.objects.filter(schedule=when, label=label, created_by=by)
     if any(one.template == template for one in alike):

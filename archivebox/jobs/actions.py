@@ -84,11 +84,14 @@ class CaptureAgain(JobAction):
     def write_rows(self, rows: SnapshotQuerySet, keys: Sequence[UUID]) -> None:
         del keys
         crawl = Crawl.objects.filter(pk=self.job.memory.get("crawl")).first()
+        may_name_private = scope_of_job(self.job).is_whole
         if crawl is not None:
-            add_versions(crawl, rows)
+            add_versions(crawl, rows, may_name_private=may_name_private)
             return
         chosen, user = self.job.options["plugins"], self.job.created_by
-        crawl = recapture(rows, created_by=user, plugins=chosen, label="Captured again")
+        crawl = recapture(
+            rows, created_by=user, may_name_private=may_name_private, plugins=chosen, label="Captured again"
+        )
         self.job.memory["crawl"] = str(crawl.pk)
 
 
@@ -282,13 +285,15 @@ class AddLinks(JobAction):
         del keys
         self.job.memory["offset"] = self._offset
         crawl = Crawl.objects.filter(pk=self.job.memory.get("crawl")).first()
+        may_name_private = scope_of_job(self.job).is_whole
         if crawl is None:
             label, options = f"Import of {self.job.memory['name']}", self.job.options
             request = CrawlRequest.of_template(options, label=label, visibility=options["visibility"])
-            crawl = accept(request, Requester(self.job.created_by), ParsedInput.of_seeds(self._seeds)).made
+            requester = Requester(self.job.created_by, may_name_private=may_name_private)
+            crawl = accept(request, requester, ParsedInput.of_seeds(self._seeds)).made
             self.job.memory["crawl"] = str(crawl.pk)
         elif crawl.status != Crawl.StatusChoices.CANCELLED:
-            add_seeds(crawl, self._seeds)
+            add_seeds(crawl, self._seeds, may_name_private=may_name_private)
         return {}
 
 

@@ -11,6 +11,7 @@ from archivebox.jobs.begin import Noting, without_record
 from archivebox.jobs.imported import Imported
 from archivebox.jobs.job import Job, JobPart, packed
 from archivebox.jobs.kinds import actions
+from archivebox.jobs.permission import limits
 from archivebox.lib.batches import batches
 
 
@@ -22,7 +23,7 @@ def accept_list(request: CrawlRequest, requester: Requester, name: str, noting: 
         raise RequestRefusedError(f"{name} has no URL in it.")
     find_versions(found, requester.viewer_scope)
     told = {"name": name, "fresh": len(found.fresh), "known": len(found.known), "refused": found.refused,
-            "repeated": found.repeated}  # fmt: skip
+            "repeated": found.repeated, **limits(requester.viewer_scope)}  # fmt: skip
     job = Job(kind=Job.Kind.IMPORT, status=Job.StatusChoices.PAUSED, retry_at=None, total=0, memory=told,
               created_by=requester.user)  # fmt: skip
     Imported(job.pk).write(found)

@@ -176,6 +176,7 @@ def steer_snapshot(request: HttpRequest, snapshot_id: UUID, change: Change) -> S
 def _captured_again(request: HttpRequest, snapshot: Snapshot) -> SnapshotOut:
     alone = visible_snapshots(caller(request)).filter(pk=snapshot.pk)
     with write_transaction():
-        crawl = recapture(alone, created_by=caller_account(request))
+        may_name_private = may(caller(request), Action.ADMINISTER)
+        crawl = recapture(alone, created_by=caller_account(request), may_name_private=may_name_private)
         record_audit(request, "crawl.created", crawl, urls=1)
     return _one(crawl.snapshot_set.all(), crawl.snapshot_set.get().pk, caller(request))

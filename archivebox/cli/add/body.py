@@ -22,7 +22,7 @@ from archivebox.cli.watching import Watched, watch
 from archivebox.config.personas import Persona
 from archivebox.config.resolve import Layer, Resolved
 from archivebox.core.intake.parse_input import parse, require_urls
-from archivebox.core.intake.request import CrawlRequest, DuplicatePolicy, Requester
+from archivebox.core.intake.request import OPERATOR, CrawlRequest, DuplicatePolicy
 from archivebox.core.intake.submit import Submitted, accept
 from archivebox.core.tag import split_tags
 from archivebox.hooks import plugins as all_plugins
@@ -110,7 +110,7 @@ def accept_given(
         request = open_sources(sources, request)
         if may_be_empty and not (request.urls or request.lists):
             return None
-        parsed = parse(request, Requester(), resolved, RefusalReport(session.out))
+        parsed = parse(request, OPERATOR, resolved, RefusalReport(session.out))
         require_urls(parsed)
         if parsed.refused:
             session.out.say(
@@ -118,7 +118,7 @@ def accept_given(
             )
         session.open(create=True)
         source = stack.enter_context(kept_source(session.folder, sources.kept))
-        submitted = accept(request, Requester(), parsed, source=source)
+        submitted = accept(request, OPERATOR, parsed, source=source)
     return Accepted(submitted, request, resolved)
 
 

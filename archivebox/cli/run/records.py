@@ -12,7 +12,7 @@ from archivebox.cli.session import Session
 from archivebox.cli.stdin import StdinRecord
 from archivebox.core.crawl_control.retry import retry_results
 from archivebox.core.intake.parse_input import ParsedInput, parse
-from archivebox.core.intake.request import CrawlRequest, Requester, RequestRefusedError, Seed
+from archivebox.core.intake.request import OPERATOR, CrawlRequest, RequestRefusedError, Seed
 from archivebox.core.intake.submit import accept
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.crawls import control
@@ -35,7 +35,7 @@ def accept_records(session: Session, records: Sequence[StdinRecord]) -> set[UUID
     }
     accepted |= {resume_if_stopped(crawl).pk for crawl in Crawl.objects.filter(pk__in=key_list(crawl_keys))}
     accepted |= _run_again(result_keys)
-    return accepted | (tell_accepted(session, accept(fresh[0], Requester(), fresh[1])) if fresh else set())
+    return accepted | (tell_accepted(session, accept(fresh[0], OPERATOR, fresh[1])) if fresh else set())
 
 
 def resume_if_stopped(crawl: Crawl) -> Crawl:
@@ -67,7 +67,7 @@ def _checked(pages: Sequence[StdinRecord]) -> tuple[CrawlRequest, ParsedInput] |
     depth = resolve_settings(settings.current_layers(is_collection=True)).get_int("MAX_DEPTH")
     request = CrawlRequest(urls=list(map(Seed.of_link, links)), depth=depth)
     try:
-        return (request, parse(request, Requester())) if links else None
+        return (request, parse(request, OPERATOR)) if links else None
     except RequestRefusedError as error:
         for refusal in error.refusals:
             raise pages[refusal.line - 1].refusal(refusal.sentence.rstrip(".")) from None

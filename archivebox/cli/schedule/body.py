@@ -16,7 +16,7 @@ from archivebox.cli.session import Session
 from archivebox.cli.values import find, find_all
 from archivebox.core.intake import schedules
 from archivebox.core.intake.parse_input import parse_strictly
-from archivebox.core.intake.request import CrawlRequest, Requester
+from archivebox.core.intake.request import OPERATOR, CrawlRequest
 from archivebox.crawls.models import Crawl, CrawlSchedule
 from archivebox.crawls.schedule import Template
 from archivebox.hooks import resolve_settings
@@ -65,7 +65,7 @@ def add(
         duplicates=chosen_policy(if_changed=if_changed),
     )  # fmt: skip
     with refused_as_bad_input():
-        template = request.template(seed.url for seed in parse_strictly(request, Requester()))
+        template = request.template(seed.url for seed in parse_strictly(request, OPERATOR))
     schedule = CrawlSchedule(
         schedule=every, timezone=timezone, label=label[:255], template=template,
         overlap=overlap, catch_up=catch_up, recapture=recapture, created_by=system_user(),

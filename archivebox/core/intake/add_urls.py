@@ -127,20 +127,22 @@ def create_crawl(
     request: CrawlRequest = CrawlRequest(),  # noqa: B008 - it cannot be changed
     *,
     created_by: User,
+    may_name_private: bool = False,
     schedule: CrawlSchedule | None = None,
     source: str = "",
 ) -> Crawl:
     """Write the Crawl of a request and the Snapshots of its seeds, all or nothing.
 
-    ``seeds`` have been checked; ``source``: the copy of what was given. SettingError where it could not be said which
-    links belong, or where the persona is not shared with ``created_by``.
+    ``seeds`` have been checked; ``may_name_private``: whether those in private networks are reached; ``source``: the
+    copy of what was given. SettingError where it could not be said which links belong, or where the persona is not
+    shared with ``created_by``.
     """
     check_persona(created_by, request.persona)
     in_parts = is_long(len(seeds))
     state = HELD_BACK if in_parts else HELD if request.hold else {}
     crawl = _plan_crawl(seeds, request, created_by, schedule=schedule, source=source, **state)
     rules_of(crawl, resolve_settings(crawl.layers()))  # SettingError now: later, links that pages find would be lost
-    write = partial(_write_seeds, crawl, request.tags)
+    write = partial(_write_seeds, crawl, request.tags, may_name_private)
     if in_parts:
         add_in_parts(crawl, seeds, write, hold=request.hold)
         notify_workers()
@@ -168,19 +170,20 @@ def _plan_crawl(seeds: Sequence[Seed], request: CrawlRequest, created_by: User, 
     )
 
 
-def _write_seeds(crawl: Crawl, tags: Sequence[str], seeds: Sequence[Seed]) -> None:
+def _write_seeds(crawl: Crawl, tags: Sequence[str], may_name_private: bool, seeds: Sequence[Seed]) -> None:
     now, username = timezone.now(), crawl.created_by.username
-    for batch in batches((planned(crawl, seed, username, now) for seed in seeds), BATCH):
+    rows = (planned(crawl, seed, username, now, may_be_private=may_name_private) for seed in seeds)
+    for batch in batches(rows, BATCH):
         table_of(Snapshot).insert(batch)  # bulk_create costs four times as much
     _tag(crawl, tags, seeds)
 
 
-def add_seeds(crawl: Crawl, seeds: Sequence[Seed]) -> None:
+def add_seeds(crawl: Crawl, seeds: Sequence[Seed], *, may_name_private: bool = False) -> None:
     """More seeds for a crawl, with the tags that it gave to its first ones; one that it has stays as it is."""
     there = _known_among(crawl.snapshot_set.all(), {seed.url for seed in seeds})
     fresh = [seed for seed in seeds if seed.url not in there]
     with write_transaction():
-        _write_seeds(crawl, split_tags(crawl.tags_str), fresh)
+        _write_seeds(crawl, split_tags(crawl.tags_str), may_name_private, fresh)
         crawl.wake()
         notify_workers()
 
@@ -190,10 +193,13 @@ def default_visibility(config: Mapping[str, JSON]) -> Visibility:
     return Visibility(resolve_settings([*base_layers(), Layer("crawl", config)]).get_text("VISIBILITY"))
 
 
-def planned(crawl: Crawl, seed: Seed, username: str, now: datetime) -> tuple[UUID, dict[str, object]]:
+def planned(
+    crawl: Crawl, seed: Seed, username: str, now: datetime, *, may_be_private: bool
+) -> tuple[UUID, dict[str, object]]:
     """The row of a seed, for :meth:`Table.insert`."""
     key, columns = Snapshot.plan_row(crawl=crawl, url=seed.url, username=username, now=now, title=seed.title[:512])
     own = {"visibility": seed.visibility, "config": dict(seed.config), "bookmarked_at": seed.bookmarked_at}
+    columns["may_be_private"] = may_be_private
     return key, columns | {name: value for name, value in own.items() if value}
 
 
@@ -353,7 +359,7 @@ def rules_of(crawl: Crawl, settings: Resolved) -> Rules:
 
 
 class _Named:
-    """Whether a host and port are among the crawl's seeds, which only who may do so names where they are private."""
+    """Whether somebody who may name private places gave the crawl this host and port."""
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawl = crawl
@@ -362,7 +368,7 @@ class _Named:
     def __call__(self, url: Url) -> bool:
         place = url.domain_key
         if place not in self._known:
-            self._known[place] = self._crawl.snapshot_set.given_at(url).exists()
+            self._known[place] = self._crawl.snapshot_set.named_at(url).exists()
         return self._known[place]
 
 

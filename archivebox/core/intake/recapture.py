@@ -32,12 +32,18 @@ OF_THE_CRAWL = frozenset(
 
 
 def recapture(
-    snapshots: "models.QuerySet[Snapshot]", *, created_by: User, plugins: Sequence[str] = (), label: str = ""
+    snapshots: "models.QuerySet[Snapshot]",
+    *,
+    created_by: User,
+    may_name_private: bool = False,
+    plugins: Sequence[str] = (),
+    label: str = "",
 ) -> Crawl:
     """A crawl with a new version of each of these Snapshots, whose tags it gets; ``plugins``: made by these alone.
 
     The versions that are there stay. A new one is seen by those who see the one before, the crawl by those who see all
     of them. It runs with the settings that the former was captured with, but for those that spoke of its crawl's scope.
+    Whoever named a private place before, it is reached where ``created_by`` may do so now (``may_name_private``).
     """
     chosen: dict[str, JSON] = {"PLUGINS": list(plugins)} if plugins else {}
     seeds = list(_seeds(snapshots, created_by).values())
@@ -45,16 +51,20 @@ def recapture(
     seeds = [_beyond(seed, config) for seed in seeds]
     visibility = narrowest(seed.visibility for seed in seeds)
     request = CrawlRequest(config=config, label=label, visibility=visibility)
-    return accept(request, Requester(created_by), ParsedInput.of_seeds(seeds)).made
+    requester = Requester(created_by, may_name_private=may_name_private)
+    return accept(request, requester, ParsedInput.of_seeds(seeds)).made
 
 
-def add_versions(crawl: Crawl, snapshots: "models.QuerySet[Snapshot]") -> None:
+def add_versions(crawl: Crawl, snapshots: "models.QuerySet[Snapshot]", *, may_name_private: bool = False) -> None:
     """New versions of more Snapshots for such a crawl; of a URL that it has already there is none more."""
     seeds = _seeds(snapshots, crawl.created_by)
     for url in crawl.snapshot_set.filter(url__in=list(seeds)).values_list("url", flat=True):
         del seeds[url]
     now, username = timezone.now(), crawl.created_by.username
-    rows = {url: planned(crawl, _beyond(seed, crawl.config), username, now) for url, seed in seeds.items()}
+    rows = {
+        url: planned(crawl, _beyond(seed, crawl.config), username, now, may_be_private=may_name_private)
+        for url, seed in seeds.items()
+    }
     visibility = narrowest([crawl.visibility, *(seed.visibility for seed in seeds.values())])
     with write_transaction():
         table_of(Snapshot).insert(rows.values())

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from archivebox.base_models.users import SYSTEM
 from archivebox.base_models.visibility import EVERYTHING, ViewerScope
 from archivebox.config.core import CORE_SETTINGS
 from archivebox.crawls.schedule import Template
@@ -189,7 +190,7 @@ class Requester:
     """In whose name it is archived; None: the system's."""
     viewer_scope: ViewerScope = EVERYTHING
     """Versions that they do not see do not count as archived."""
-    may_name_private: bool = True
+    may_name_private: bool = False
     """Whether they may name hosts of private networks."""
     max_urls: int = MAX_URLS
     max_depth: int = MAX_DEPTH
@@ -198,13 +199,20 @@ class Requester:
     address: str = ""
 
     @classmethod
+    def in_name_of(cls, user: User) -> Self:
+        """Somebody who asked for it before; administrators and the command line may name private places."""
+        return cls(user, may_name_private=user.is_superuser or user.get_username() == SYSTEM)
+
+    @classmethod
     def visitor(cls, user: User | None, viewer_scope: ViewerScope, address: str) -> Self:
         """Somebody without an account that may add."""
         depth = visitor_setting("PUBLIC_ADD_DEPTH")
         return cls(user, viewer_scope, False, MAX_URLS_AT_ONCE, depth, True, address)
 
 
-ASSISTANT = Requester(may_name_private=False, max_urls=100, max_depth=3)
+OPERATOR = Requester(may_name_private=True)
+"""Who types commands."""
+ASSISTANT = Requester(max_urls=100, max_depth=3)
 """It reads what strangers wrote, and may be talked into a request."""
 
 

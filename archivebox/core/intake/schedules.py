@@ -177,7 +177,7 @@ def _crawl(schedule: CrawlSchedule) -> Crawl:
     made: Template = schedule.template
     request = CrawlRequest.of_template(made, label=schedule.label, visibility=schedule.visibility)
     parsed = ParsedInput.of_seeds(Seed(url) for url in made["urls"])
-    crawl = accept(request, Requester(schedule.created_by), parsed, schedule=schedule).made
+    crawl = accept(request, Requester.in_name_of(schedule.created_by), parsed, schedule=schedule).made
     data: dict[str, JSON] = {"id": str(schedule.pk), "label": str(schedule), "crawl": str(crawl.pk)}
     enqueue_event(Event.SCHEDULE_STARTED, schedule.pk, data)
     return crawl

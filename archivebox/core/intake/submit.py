@@ -97,7 +97,8 @@ def _create(request: CrawlRequest, requester: Requester, seeds: list[Seed], **co
     """The pages of who has no account are visited as nobody."""
     if requester.is_visitor and requester.user is None:
         request = replace(request, config={**request.config, **anonymous_settings()})
-    return create_crawl(seeds, request, created_by=requester.user or system_user(), **columns)
+    owner, may_name_private = requester.user or system_user(), requester.may_name_private
+    return create_crawl(seeds, request, created_by=owner, may_name_private=may_name_private, **columns)
 
 
 def _as_archived(seeds: list[Seed], known: list[ArchivedURL], request: CrawlRequest) -> list[Seed]:

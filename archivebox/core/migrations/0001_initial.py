@@ -49,6 +49,7 @@ class Migration(migrations.Migration):
                     ('url', models.TextField(max_length=2000)),
                     ('domain', models.CharField(help_text='host and port as in the path, e.g. example.com or 127.0.0.1_8000', max_length=255)),
                     ('depth', models.IntegerField(default=0)),
+                    ('may_be_private', models.BooleanField(default=False, help_text='given by who may name private places: written by the intake alone')),
                     ('title', models.CharField(blank=True, default='', max_length=512)),
                     ('config', models.JSONField(blank=True, default=dict)),
                     ('current_step', models.IntegerField(default=0)),

@@ -13,7 +13,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
-from archivebox.accounts.permission import reachable_snapshots
+from archivebox.accounts.permission import may, reachable_snapshots
+from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
 from archivebox.core.crawl_control.retry import retry_failed, retry_results
 from archivebox.core.crawl_control.set_visibility import show
@@ -80,7 +81,10 @@ def capture(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
     snapshot = snapshot_or_404(request, snapshot_id)
     chosen = [name for name in request.POST.getlist("plugin") if name in plugins()]
     with write_transaction():
-        crawl = recapture(_alone(request, snapshot), created_by=_person(request), plugins=chosen)
+        may_name_private = may(request.user, Action.ADMINISTER)
+        crawl = recapture(
+            _alone(request, snapshot), created_by=_person(request), may_name_private=may_name_private, plugins=chosen
+        )
         audit.record(request.user, "crawl.created", crawl, urls=1)
     messages.success(request, "Capturing again. This is the new version.")
     return redirect("snapshot", crawl.snapshot_set.get().pk)

@@ -80,9 +80,9 @@ def _upstream_of(settings: Resolved) -> Upstream | None:
 
 
 def is_named(crawl_id: UUID, place: Endpoint) -> bool:
-    """Whether the crawl was given this host at this port; the intake checks who may give private ones."""
+    """Whether somebody who may do so gave the crawl this host at this port."""
     given = Snapshot.objects.filter(crawl_id=crawl_id)
-    return any(given.given_at(parse_url(f"{scheme}://{place}/")).exists() for scheme in ("http", "https"))
+    return any(given.named_at(parse_url(f"{scheme}://{place}/")).exists() for scheme in ("http", "https"))
 
 
 def crawl_of(mark: str) -> tuple[UUID | None] | None:

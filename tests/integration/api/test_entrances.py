@@ -11,6 +11,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.messages.storage.cookie import CookieStorage
 from django.test import RequestFactory
 
+from archivebox.accounts import tokens
 from archivebox.cli.add import body as cli_add
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.output import Output
@@ -19,17 +20,23 @@ from archivebox.cli.schedule import body as cli_schedule
 from archivebox.cli.session import Session
 from archivebox.cli.stdin import StdinRecord
 from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.records import Record
 from archivebox.core.intake import schedules, submit
+from archivebox.core.intake.add_urls import add_found_urls
 from archivebox.core.intake.recapture import recapture
 from archivebox.core.models import Snapshot
 from archivebox.crawls.models import Crawl, CrawlSchedule
+from archivebox.hooks.records import process_hook_records
 from archivebox.jobs.begin import JobRequest, begin
 from archivebox.jobs.imported import Imported
 from archivebox.jobs.models import Job
+from archivebox.lib.egress import Endpoint
 from archivebox.machine.models import Process
 from archivebox.web.views.add import form as add_form
+from archivebox.workers.egress.policies import is_named
 from tests.integration.api.conftest import Caller, Make
 from tests.integration.api.test_mcp import call
+from tests.integration.api.test_saved_pages import send as send_saved
 from tests.job_runner import carried_out
 
 pytestmark = [pytest.mark.usefixtures("collection"), pytest.mark.database]
@@ -180,7 +187,7 @@ def by_recapture_job(request: Request, caller: Caller) -> Answer:
 
 
 def recapture_at_once(user: User) -> None:
-    recapture(Snapshot.objects.all(), created_by=user)
+    recapture(Snapshot.objects.all(), created_by=user, may_name_private=user.is_superuser)
 
 
 def recapture_by_job(user: User) -> None:
@@ -293,6 +300,82 @@ def test_no_entrance_from_outside_reaches_a_private_network(entrance: Entrance, 
     accepted, answer = entrance(Request(["http://10.0.0.5/"]), editor)
     assert (accepted, "private network" in answer) == (False, True), answer
     assert not Snapshot.objects.exists()
+
+
+PRIVATE = "http://10.0.0.5/"
+
+
+def uploaded(caller: Caller) -> Snapshot:
+    """A page that somebody's browser saved, and says to be of a private place."""
+    assert caller.user is not None
+    token = tokens.issue(caller.user, "browser", ["add"])[1]
+    assert send_saved(Caller(caller.user, token), url=PRIVATE).status_code == 201
+    return Snapshot.objects.get()
+
+
+def by_upload(_request: Request, caller: Caller) -> Answer:
+    uploaded(caller)
+    return True, ""
+
+
+def by_upload_captured_on_the_web(_request: Request, caller: Caller) -> Answer:
+    return answered(caller.client.post(f"/snapshots/{uploaded(caller).pk}/capture/"))
+
+
+def by_upload_captured_by_api(_request: Request, caller: Caller) -> Answer:
+    return answered(caller.ask("POST", f"/api/v1/snapshots/{uploaded(caller).pk}/recapture"))
+
+
+def by_upload_captured_by_job(_request: Request, caller: Caller) -> Answer:
+    uploaded(caller)
+    assert caller.user is not None
+    recapture_by_job(caller.user)
+    return True, ""
+
+
+def by_crawl_of_an_administrator(request: Request, caller: Caller) -> Answer:
+    """It is captured again by somebody else."""
+    by_cli(request, caller)
+    first = Crawl.objects.get()
+    answer = answered(caller.client.post(f"/snapshots/{Snapshot.objects.get().pk}/capture/"))
+    first.delete()
+    return answer
+
+
+def by_retry(_request: Request, caller: Caller) -> Answer:
+    return answered(caller.ask("POST", f"/api/v1/snapshots/{uploaded(caller).pk}/retry"))
+
+
+def by_restore(_request: Request, caller: Caller) -> Answer:
+    page = uploaded(caller)
+    caller.client.post(f"/snapshots/{page.pk}/remove/")
+    return answered(caller.client.post(f"/snapshots/{page.pk}/restore/"))
+
+
+def by_hook(_request: Request, caller: Caller) -> Answer:
+    """A page says that there is no link between it and a private place."""
+    by_api(Request(["https://a.example/"], depth=2), caller)
+    page = Snapshot.objects.get()
+    add_found_urls(page, [{"url": PRIVATE, "depth": 0}])
+    process_hook_records([Record("Snapshot", {"url": PRIVATE, "depth": 0})], {"snapshot": page, "crawl": page.crawl})
+    return True, ""
+
+
+OF_THE_OPERATOR = [by_cli, by_cli_schedule, by_records]
+ADMINISTRATORS = [
+    by_api, by_api_snapshot, by_api_schedule, by_extension, by_form, by_web_schedule, by_import, by_recapture,
+    by_recapture_job, by_upload_captured_on_the_web, by_upload_captured_by_api, by_upload_captured_by_job,
+    by_crawl_of_an_administrator,
+]  # fmt: skip
+NOBODYS = [by_assistant, by_upload, by_retry, by_restore, by_hook]
+
+
+@pytest.mark.parametrize("role", ["admin", "editor"])
+@pytest.mark.parametrize("maker", [*OF_THE_OPERATOR, *ADMINISTRATORS, *NOBODYS])
+def test_a_private_place_is_reached_for_who_may_name_it_alone(maker: Entrance, role: str, caller: Make) -> None:
+    said = maker(Request([PRIVATE]), caller(role))
+    reached = any(is_named(crawl.pk, Endpoint("10.0.0.5", 80)) for crawl in Crawl.objects.all())
+    assert reached == (maker in OF_THE_OPERATOR or (maker in ADMINISTRATORS and role == "admin")), said
 
 
 @pytest.mark.parametrize("entrance", [by_cli, by_cli_schedule, by_api, by_api_schedule])

@@ -25,7 +25,7 @@ from archivebox.core.crawl_control import edit_crawl  # noqa: E402
 from archivebox.core.crawl_control.retry import retry_missing  # noqa: E402
 from archivebox.core.intake import schedules  # noqa: E402
 from archivebox.core.intake.add_urls import create_crawl  # noqa: E402
-from archivebox.core.intake.request import CrawlRequest, Requester, Seed  # noqa: E402
+from archivebox.core.intake.request import OPERATOR, CrawlRequest, Seed  # noqa: E402
 from archivebox.core.intake.submit import submit  # noqa: E402
 from archivebox.core.models import ArchiveResult, Snapshot, StoredObject, Tag, UnchangedCheck  # noqa: E402
 from archivebox.crawls import control  # noqa: E402
@@ -62,7 +62,7 @@ MODELS: dict[str, type[models.Model]] = {
 
 def add(urls: list[str], config: dict[str, Any], max_depth: int) -> str:
     """Accept URLs as one crawl; returns its id."""
-    return str(submit(CrawlRequest(urls=urls, config=config, depth=max_depth), Requester()).made.pk)
+    return str(submit(CrawlRequest(urls=urls, config=config, depth=max_depth), OPERATOR).made.pk)
 
 
 def configure(crawl: str, config: dict[str, Any]) -> int:

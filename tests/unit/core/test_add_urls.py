@@ -232,7 +232,7 @@ class TestPrivateNetworks:
 
     def test_are_reached_where_the_operator_named_host_and_port(self) -> None:
         seeds, _ = check_seeds(["http://127.0.0.1:8123/"], resolve_settings(base_layers()))
-        made = create_crawl(seeds, CrawlRequest(depth=2), created_by=system_user())
+        made = create_crawl(seeds, CrawlRequest(depth=2), created_by=system_user(), may_name_private=True)
         page = Snapshot.objects.get(crawl=made)
         taken, refused = take(page, "http://127.0.0.1:8123/next", "http://127.0.0.1:8124/", "http://127.0.0.2:8123/")
         assert (taken, refused) == (1, {"private_address": 2})
@@ -248,7 +248,7 @@ class TestPrivateNetworks:
     @pytest.mark.parametrize("host", ["10.0.0.5_8000", "169.254.169.254_80"])
     def test_are_not_named_by_a_host_that_is_only_called_like_one_with_its_port(self, host: str) -> None:
         seeds, _ = check_seeds([f"http://{host}/"], resolve_settings(base_layers()), may_name_private=False)
-        made = create_crawl(seeds, CrawlRequest(depth=1), created_by=system_user())
+        made = create_crawl(seeds, CrawlRequest(depth=1), created_by=system_user(), may_name_private=True)
         private = Endpoint(host.partition("_")[0], int(host.partition("_")[2]))
         assert take(Snapshot.objects.get(crawl=made), f"http://{private}/", f"https://{private}/")[0] == 0
         assert not is_named(made.pk, private)

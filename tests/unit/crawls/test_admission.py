@@ -22,7 +22,7 @@ SEED = parse_url("https://www.example.com/start")
     ],
 )
 def test_pages_of_the_web_are_taken(text: str) -> None:
-    answer = admit(text, Rules())
+    answer = admit(text, Rules(is_named=lambda _url: True))
     assert answer.admitted
     assert (answer.code, answer.sentence, answer.action) == (None, "", "")
     assert answer.url == parse_url(text)
@@ -129,6 +129,7 @@ def test_a_text_of_unknown_origin_is_shown_safely() -> None:
 @pytest.mark.parametrize("host", ["10.0.0.1", "169.254.169.254", "localhost", "[::1]", "router"])
 def test_links_into_private_networks_are_refused_unless_the_operator_named_them(host: str) -> None:
     url = f"http://{host}:8000/x"
+    assert admit(url, Rules(max_depth=1), depth=0).code is Reason.PRIVATE_ADDRESS
     answer = admit(url, Rules(max_depth=1), depth=1)
     assert answer.code is Reason.PRIVATE_ADDRESS
     assert "PRIVATE_NETWORK_ALLOWLIST" in answer.action
