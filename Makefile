@@ -8,7 +8,7 @@ STYLE := --indent-size 2 --end-with-newline --space-around-combinator
 CHAOS_SECONDS ?= 300
 ENGINE := tests/integration/engine tests/chaos
 
-.PHONY: help env check format reformat lint types layers dependencies migrations suppressions names docs pictures test test-sqlite test-postgres test-modes bare-root image compose kubernetes chaos chaos-pages fleet fuzz bench quality lock lock-upgrade lock-plugins wheel clean
+.PHONY: help env check format reformat lint types layers dependencies migrations suppressions names budget docs pictures test test-all test-sqlite test-postgres test-modes bare-root image compose kubernetes chaos chaos-pages fleet fuzz bench quality lock lock-upgrade lock-plugins wheel clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,7 +16,7 @@ help:  ## list the targets
 env:  ## make the development environment in .venv
 	@bin/environment requirements-dev.lock >/dev/null
 
-check: format lint types layers dependencies migrations names suppressions  ## all of the next eight (-k: go on after a failure)
+check: format lint types layers dependencies migrations names budget suppressions  ## all of the next nine (-k: go on after a failure)
 
 format: env  ## is everything formatted: Python, templates, style sheets?
 	.venv/bin/ruff format --check --quiet $(PATHS)
@@ -51,12 +51,18 @@ migrations: env  ## Django's own checks, and a migration for every change of a m
 names: env  ## are names of classes unique, words plain, subjects of commits short?
 	.venv/bin/python -m tests.architecture.names
 
+budget: env  ## is the program within tests/architecture/budget.toml?
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && DATA_DIR="$$folder" $(PY) -m tests.architecture.budget
+
 suppressions:  ## how many findings are waved through
 	@echo "noqa: $$(grep -rE '# noqa' --include='*.py' $(PATHS) | wc -l)," \
 	  "type: ignore: $$(grep -rE '# type: ignore' --include='*.py' $(PATHS) | wc -l)"
 
-test:  ## the whole suite, on SQLite and on PostgreSQL
+test:  ## the default suite, on SQLite and on PostgreSQL (`make test-all`: everything)
 	bin/test
+
+test-all:  ## everything
+	bin/test --all
 
 test-sqlite: env  ## the suite on SQLite
 	.venv/bin/pytest
