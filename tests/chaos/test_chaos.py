@@ -9,16 +9,20 @@ from tests.chaos.run import run
 from tests.suite.packages import missing
 from tests.suite.postgres import cluster
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200), pytest.mark.once]
+pytestmark = [pytest.mark.timeout(1200), pytest.mark.once]
 
 SECONDS = float(os.environ.get("CHAOS_SECONDS") or 60)
+ROUND = 10.0
+"""Seconds of the round of kills that `bin/test` has."""
 
 
+@pytest.mark.default
+@pytest.mark.parametrize("seconds", [ROUND, pytest.param(SECONDS, marks=pytest.mark.slow)])
 def test_nothing_is_lost_doubled_or_left_behind_whatever_happens(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    seconds: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("DATABASE_URL", raising=False)
-    chaos = run(SECONDS, tmp_path)
+    chaos = run(seconds, tmp_path)
     print(chaos.report())
     assert not chaos.wrong, chaos.report()
 

@@ -8,6 +8,7 @@ LONG = {"hook_name": "on_Snapshot__20_long.finite.bg.py", "reason": "signalled",
 KILLED = {"pk": 7, "exit_code": -9, "end_reason": "signalled"}
 
 
+@pytest.mark.default
 @pytest.mark.parametrize(
     ("result", "run", "killed", "problem"),
     [

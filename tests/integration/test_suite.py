@@ -15,7 +15,7 @@ import pytest
 
 from tests.forked import CommandLine, run_code
 from tests.namespaces import why_no_namespaces
-from tests.suite.__main__ import Part, Runs, failed_in, parts_on_sqlite
+from tests.suite.__main__ import DEFAULT, EVERYTHING
 from tests.suite.memory import NEEDED
 from tests.suite.packages import NEEDS, missing
 from tests.suite.path import STATUS, restricted
@@ -97,64 +97,19 @@ def test_tests_see_only_programs_that_every_debian_machine_would_have(tmp_path: 
     assert not shutil.which("gcc", path=path)
 
 
-def test_every_file_of_tests_is_in_one_part() -> None:
+def test_every_file_of_tests_is_in_one_part_of_each_suite() -> None:
     for file in (ROOT / "tests").rglob("test_*.py"):
         name = str(file.relative_to(ROOT))
-        assert len([part for part, what in parts_on_sqlite().items() if is_in(name, what)]) == 1, name
+        for parts in (DEFAULT, EVERYTHING):
+            assert len([part for part, what in parts.items() if is_in(name, what)]) == 1, name
 
 
 def is_in(name: str, arguments: Sequence[str]) -> bool:
     """Whether pytest finds this file in what a part names and does not leave out."""
-    named = [argument for argument in arguments if not argument.startswith("--")] or ["tests"]
+    named = [argument for argument in arguments if not argument.startswith("--")]
     left_out = [argument.removeprefix("--ignore=") for argument in arguments if argument.startswith("--")]
     below = [any(name == path or name.startswith(f"{path}/") for path in paths) for paths in (named, left_out)]
     return below == [True, False]
-
-
-UNSTEADY = """
-from pathlib import Path
-import pytest
-
-@pytest.mark.parametrize("word", ["b", "c"])
-def test_second_time(word, request):
-    seen = Path(__file__).with_name(word)
-    if not seen.exists():
-        seen.touch()
-        raise AssertionError("the first time")
-
-def test_always():
-    pass
-"""
-
-
-def parts_of(tmp_path: Path, **files: str) -> list[Part]:
-    for name, text in files.items():
-        (tmp_path / f"test_{name}.py").write_text(text)
-    env = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
-    env["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # to import them takes a second of CPU each time
-    bare = ("-p", "no:django", "-c", os.devnull, f"--rootdir={tmp_path}")
-    return [Part(name, (*bare, str(tmp_path / f"test_{name}.py")), env) for name in files]
-
-
-def test_what_fails_beside_others_and_passes_in_peace_is_named(tmp_path: Path) -> None:
-    (outcome,) = Runs().run_all(parts_of(tmp_path, unsteady=UNSTEADY))
-    assert outcome.green
-    assert (outcome.passed, outcome.failed, len(outcome.unsteady)) == (1, 2, 2)
-    assert str(outcome).count(": AssertionError: the first time") == 2
-
-
-def test_engine_chaos_and_acceptance_have_no_second_try(tmp_path: Path) -> None:
-    (tmp_path / "tests" / "chaos").mkdir(parents=True)
-    (tmp_path / "tests" / "chaos" / "test_unsteady.py").write_text(UNSTEADY)
-    (part,) = parts_of(tmp_path, other="def test_right(): pass\n")
-    (outcome,) = Runs().run_all([part._replace(arguments=(*part.arguments[:-1], str(tmp_path / "tests")))])
-    assert (outcome.failed, outcome.unsteady) == (2, {})
-    assert not outcome.green
-
-
-def test_what_fails_twice_has_failed(tmp_path: Path) -> None:
-    (outcome,) = Runs().run_all(parts_of(tmp_path, wrong="def test_right(): pass\ndef test_wrong(): assert 0\n"))
-    assert not outcome.green
 
 
 MEMORY = """
@@ -182,8 +137,3 @@ def test_what_is_forked_was_imported_with_the_variables_it_is_given(tmp_path: Pa
     code = "from archivebox.lib.processes import PORTABLE; print(PORTABLE)"
     env = {**os.environ, "DATA_DIR": str(tmp_path), "ARCHIVEBOX_PORTABLE": value}
     assert run_code(CommandLine([code], env, tmp_path), timeout=60).out.decode().strip() == str(value == "1")
-
-
-def test_failures_are_read_from_the_summary() -> None:
-    printed = "FAILED a/test_b.py::test_c[x-1] - assert 1 == 2\nERROR a/test_d.py::test_e\nnot FAILED at all\n"
-    assert failed_in(printed) == {"a/test_b.py::test_c[x-1]": "assert 1 == 2", "a/test_d.py::test_e": ""}

@@ -28,6 +28,8 @@ from archivebox.replay.recorded import RecordedRequest, reply_to
 from archivebox.storage.shared_bodies import linked_name, remove_page, stored_path
 from tests.webserver.recording import Page, pack_recording, record_all
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = b"let a = 1; // a library that all pages have\n" * 600
 PICTURE = os.urandom(40_000)
 SMALL = b"<title>page</title>"

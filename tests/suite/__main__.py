@@ -1,14 +1,13 @@
-"""Runs the whole suite: on SQLite, then on a throw-away PostgreSQL; a run that executed no test has failed.
+"""Runs the suite: the default, or with ``--all`` everything; a run that executed no test has failed.
 
 In parts that do not know of each other, two more at a time than there are cores, as a third of their time is waiting.
-The few that failed beside others are tried once more in peace: what fails then has failed, what passes is named as
-unsteady, for somebody to mend. Those that kill and race for a living have no second try: there an unsteady test is a
-fault found.
+A test that fails once has failed. How long each test took is kept in :data:`DURATIONS`.
 """
 
+import argparse
 import compileall
+import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -17,36 +16,30 @@ import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from tests.empty import EMPTY
 from tests.programs import SHARED
 from tests.suite import memory, packages, path, postgres
 
-ENGINE = "tests/integration/engine"
-RACES = ("tests/chaos", "tests/fleet")
-PLUGINS, BROWSER = "tests/plugins_bundled", "tests/plugins_bundled/browser"
-PROVIDERS = ("tests/plugins_bundled/providers", "tests/plugins_bundled/search")
-ACCEPTANCE, CLI, WEB = "tests/acceptance", "tests/acceptance/cli", "tests/acceptance/web"
-LIB = "tests/unit/lib"
-NO_SECOND_TRY = ("tests/integration/engine/", "tests/chaos/", "tests/fleet/", "tests/acceptance/cli/")
-"""Folders whose tests fail when they fail once; of acceptance, pages and hooks of earlier ArchiveBoxes have time
-limits of their own, which a busy machine exceeds."""
 ROOT = Path(__file__).parents[2]
-SLOWEST = ("--durations=30",)
-"""What each part says of where its time went: the suite has half an hour on two cores."""
+DURATIONS = ROOT / "build" / "test-durations.json"
+"""Test → seconds, of the last run of each; of the database as well where that is PostgreSQL."""
 NOT_OF_TESTS = frozenset({"DATABASE_URL", "DATA_DIR", "PYTHONDONTWRITEBYTECODE"})
 """Variables that parts do not have; the last would make each rewrite the assertions of all tests: 7 s of CPU."""
-MOST_UNSTEADY = 5
-"""Failures of a part beyond which nothing is tried again: that many are no accident."""
-
 WIDE = "200"
 """Columns of what pytest prints: its summary says of a failed test what there is room for."""
 
+ENGINE, CHAOS, FLEET = "tests/integration/engine", "tests/chaos", "tests/fleet"
+PLUGINS, BROWSER = "tests/plugins_bundled", "tests/plugins_bundled/browser"
+ACCEPTANCE, CLI, WEB = "tests/acceptance", "tests/acceptance/cli", "tests/acceptance/web"
+INTEGRATION, LIB = "tests/integration", "tests/unit/lib"
 
-class Part(NamedTuple):
+
+@dataclass(frozen=True)
+class Part:
     """One run of pytest."""
 
     name: str
@@ -54,26 +47,26 @@ class Part(NamedTuple):
     env: Mapping[str, str]
 
 
-class Outcome(NamedTuple):
-    """What one run of pytest did."""
+@dataclass(frozen=True)
+class Outcome:
+    """What one run of pytest did; ``durations``: test → seconds."""
 
     name: str
     exit_status: int
-    passed: int
-    failed: int
-    skipped: int
-    unsteady: Mapping[str, str] = MappingProxyType({})
-    """Those that failed, and passed in peace, with what they said."""
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    durations: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def green(self) -> bool:
-        """Nothing failed in the end, and something ran."""
-        return self.passed > 0 and (self.exit_status == 0 or len(self.unsteady) == self.failed > 0)
+        """Nothing failed, and something ran."""
+        return self.exit_status == 0 and self.passed > 0
 
     def __str__(self) -> str:
-        """The plain closing line, and what is to be mended."""
+        """The plain closing line."""
         line = f"{self.name}: {self.passed} passed, {self.failed} failed, {self.skipped} skipped"
-        return "\n".join([line, *(f"  unsteady: {test}: {said}" for test, said in self.unsteady.items())])
+        return line if self.passed or self.failed else f"{line}  (no test was executed)"
 
 
 class Runs:
@@ -85,16 +78,13 @@ class Runs:
         self._ending = False
 
     def run(self, part: Part, *, aside: bool) -> tuple[Outcome, str]:
-        """Run pytest once and count from its own report what was executed; ``aside``: return what it printed."""
+        """Run pytest once and read from its own report what was executed; ``aside``: return what it printed."""
         with tempfile.TemporaryDirectory() as folder:
             report, printed = Path(folder) / "report.xml", Path(folder) / "printed"
             command = [sys.executable, "-I", "-m", "pytest", f"--junitxml={report}", *part.arguments]
             with printed.open("wb") as out:
-                stream = out if aside else None
-                exit_status = self._wait(command, part.env, stream)
-            total, failed, skipped = _count(report)
-            outcome = Outcome(part.name, exit_status, total - failed - skipped, failed, skipped)
-            return outcome, printed.read_text("utf-8", "replace")
+                exit_status = self._wait(command, part.env, out if aside else None)
+            return read_report(part.name, exit_status, report), printed.read_text("utf-8", "replace")
 
     def _wait(self, command: list[str], env: Mapping[str, str], out: BinaryIO | None) -> int:
         with self._lock:
@@ -119,52 +109,74 @@ class Runs:
             child.wait()
 
     def run_all(self, parts: Sequence[Part]) -> list[Outcome]:
-        """Run the parts side by side, and print each as it ends; then the few that failed, one part after the other."""
-        ended: list[tuple[Part, Outcome, str]] = []
+        """Run the parts side by side, and print each as it ends."""
+        outcomes: list[Outcome] = []
         with ThreadPoolExecutor((os.cpu_count() or 1) + 2) as lanes:
             try:
-                running = {lanes.submit(self.run, part, aside=True): part for part in parts}
-                for done in as_completed(running):
+                for done in as_completed([lanes.submit(self.run, part, aside=True) for part in parts]):
                     outcome, printed = done.result()
                     print(f"\n=== {outcome.name} ===\n{printed}", flush=True)
-                    ended.append((running[done], outcome, printed))
+                    outcomes.append(outcome)
             except (SystemExit, KeyboardInterrupt):
                 self.end()
                 raise
-        return [self._again(*one) for one in ended]
-
-    def _again(self, part: Part, outcome: Outcome, printed: str) -> Outcome:
-        """Try once more what failed, if that is little."""
-        named = failed_in(printed)
-        tests = tuple(test for test in named if not any(folder in test for folder in NO_SECOND_TRY))
-        if not tests or len(named) != outcome.failed or outcome.failed > MOST_UNSTEADY:
-            return outcome
-        second, printed = self.run(Part(f"{part.name}, in peace", tests, part.env), aside=True)
-        print(f"\n=== {second.name} ===\n{printed}", flush=True)
-        still = failed_in(printed)
-        passed = {test: named[test] for test in tests if test not in still} if second.passed else {}
-        return outcome._replace(unsteady=passed)
+        return outcomes
 
 
-def failed_in(printed: str) -> dict[str, str]:
-    """The tests that pytest's summary names as failed, with what each said."""
-    return dict(re.findall(r"^(?:FAILED|ERROR) (\S.*?)(?: - (.*))?$", printed, re.MULTILINE))
-
-
-def _count(report: Path) -> tuple[int, int, int]:
-    """Tests, failures with errors, and skipped ones of a JUnit report; zeros when pytest never got that far."""
+def read_report(name: str, exit_status: int, report: Path) -> Outcome:
+    """What a JUnit report says; nothing was executed where pytest never got as far as writing one."""
     if not report.exists():
-        return 0, 0, 0
+        return Outcome(name, exit_status)
     suites = list(ET.parse(report).getroot().iter("testsuite"))
     total, failures, errors, skipped = (
-        sum(int(suite.get(name, "0")) for suite in suites) for name in ("tests", "failures", "errors", "skipped")
+        sum(int(suite.get(attribute, "0")) for suite in suites)
+        for attribute in ("tests", "failures", "errors", "skipped")
     )
-    return total, failures + errors, skipped
+    failed = failures + errors
+    durations = {
+        f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}": float(case.get("time", "0"))
+        for suite in suites
+        for case in suite.iter("testcase")
+    }
+    return Outcome(name, exit_status, total - failed - skipped, failed, skipped, durations)
 
 
-def main(arguments: list[str]) -> int:
-    """With arguments: one run, on the database that DATABASE_URL names (SQLite if none). Without: the whole suite."""
+def keep_durations(outcomes: Sequence[Outcome]) -> None:
+    """Put what was measured in the place of what was measured before."""
+    known = read_durations()
+    for outcome in outcomes:
+        on = " (PostgreSQL)" if outcome.name == "PostgreSQL" else ""
+        known.update({f"{test}{on}": seconds for test, seconds in outcome.durations.items()})
+    DURATIONS.parent.mkdir(exist_ok=True)
+    DURATIONS.write_text(json.dumps(known, indent=0, sort_keys=True))
+
+
+def read_durations() -> dict[str, float]:
+    """Test → seconds; empty before the first run."""
+    known: dict[str, float] = json.loads(DURATIONS.read_text()) if DURATIONS.exists() else {}
+    return known
+
+
+def print_slowest(count: int) -> None:
+    """The tests that took longest when they last ran, and what all took together."""
+    known = read_durations()
+    for test, seconds in sorted(known.items(), key=lambda item: -item[1])[:count]:
+        print(f"{seconds:8.2f} s  {test}")
+    print(f"{sum(known.values()):8.2f} s  {len(known)} tests that were measured (build/test-durations.json)")
+
+
+def main(words: list[str]) -> int:
+    """``--all``: everything; other words go to pytest, for one run on the database that DATABASE_URL names."""
+    parser = argparse.ArgumentParser(
+        prog="bin/test", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
+    parser.add_argument("--all", action="store_true", help="everything (40 minutes on two cores), not the default (10)")
+    parser.add_argument("--slowest", nargs="?", type=int, const=30, metavar="N", help="print the N slowest tests")
+    chosen, arguments = parser.parse_known_args(words)
     os.chdir(ROOT)
+    if chosen.slowest is not None:
+        print_slowest(chosen.slowest)
+        return 0
     for folder in ("archivebox", "tests"):  # else hundreds of processes do, where Python is told to write no bytecode
         compileall.compile_dir(folder, quiet=2)
     postgres.end_on_signals()
@@ -176,45 +188,64 @@ def main(arguments: list[str]) -> int:
         tempfile.TemporaryDirectory(prefix="path-") as programs,
     ):
         env = {name: value for name, value in os.environ.items() if name not in NOT_OF_TESTS} | {"COLUMNS": WIDE}
-        outcomes = run({SHARED: lib, EMPTY: empty, **env, "PATH": path.restricted(Path(programs))}, arguments)
+        env = {SHARED: lib, EMPTY: empty, **env, "PATH": path.restricted(Path(programs))}
+        outcomes = run_given(env, arguments) if arguments else run_suite(env, everything=chosen.all)
+    keep_durations(outcomes)
     print()
     for outcome in outcomes:
-        print(outcome if outcome.passed or outcome.failed else f"{outcome}  (no test was executed)")
-    if unsteady := sum(len(outcome.unsteady) for outcome in outcomes):
-        print(f"{unsteady} passed at the second try alone: the next machine is slower.")
+        print(outcome)
     return 0 if all(outcome.green for outcome in outcomes) else 1
 
 
-def run(env: dict[str, str], arguments: list[str]) -> list[Outcome]:
-    """One run with these arguments, or without any all parts of the suite."""
-    runs = Runs()
-    if arguments:
-        url = os.environ.get("DATABASE_URL")
-        given = Part("PostgreSQL" if url else "SQLite", tuple(arguments), {**env, "DATABASE_URL": url} if url else env)
-        return [runs.run(given, aside=False)[0]]
+def run_given(env: dict[str, str], arguments: Sequence[str]) -> list[Outcome]:
+    """One run with these arguments."""
+    url = os.environ.get("DATABASE_URL")
+    given = Part("PostgreSQL" if url else "SQLite", tuple(arguments), {**env, "DATABASE_URL": url} if url else env)
+    return [Runs().run(given, aside=False)[0]]
+
+
+def run_suite(env: dict[str, str], *, everything: bool) -> list[Outcome]:
+    """All parts: on SQLite what is not ``slow``, and on PostgreSQL what has to do with it; or ``everything``."""
     with postgres.throw_away_cluster() as url:
-        on_postgresql = Part("PostgreSQL", (*SLOWEST, "-m", "database and not once"), {**env, "DATABASE_URL": url})
-        on_sqlite = [Part(f"SQLite, {name}", (*SLOWEST, *what), env) for name, what in parts_on_sqlite().items()]
-        return runs.run_all([on_postgresql, *on_sqlite])
+        marked = "database and not once" if everything else "database and postgresql and not once and not slow"
+        on_postgresql = Part("PostgreSQL", ("-m", marked), {**env, "DATABASE_URL": url})
+        parts = EVERYTHING if everything else DEFAULT
+        chosen = () if everything else ("-m", "not slow")
+        return Runs().run_all(
+            [on_postgresql, *(Part(f"SQLite, {name}", (*what, *chosen), env) for name, what in parts.items())]
+        )
 
 
-def parts_on_sqlite() -> dict[str, Sequence[str]]:
-    """What each part runs, those that take longest first: a long one that is left alone at the end idles a core."""
-    engine = sorted(map(str, Path(ENGINE).glob("test_*.py")))
-    separate = (PLUGINS, ACCEPTANCE, "tests/integration", *RACES, LIB)
-    return {
-        **{f"engine {third + 1}": engine[third::3] for third in range(3)},
-        "commands": [CLI],
-        "integration": ["tests/integration", f"--ignore={ENGINE}"],
-        "browser": [BROWSER],
-        "pages": [WEB],
-        "acceptance": [ACCEPTANCE, f"--ignore={CLI}", f"--ignore={WEB}"],
-        "races": RACES,
-        "providers": PROVIDERS,
-        "lib": [LIB],
-        "all else": [f"--ignore={folder}" for folder in separate],
-        "plugins": [PLUGINS, *(f"--ignore={folder}" for folder in (BROWSER, *PROVIDERS))],
-    }
+def _all_but(folder: str, *others: str) -> tuple[str, ...]:
+    return (folder, *(f"--ignore={other}" for other in others))
+
+
+def _thirds_of(folder: str) -> dict[str, tuple[str, ...]]:
+    files = sorted(str(file.relative_to(ROOT)) for file in (ROOT / folder).glob("test_*.py"))
+    return {f"{Path(folder).name} {third + 1}": tuple(files[third::3]) for third in range(3)}
+
+
+EVERYTHING = {
+    **_thirds_of(ENGINE),
+    "commands": (CLI,),
+    "integration": _all_but(INTEGRATION, ENGINE),
+    "browser": (BROWSER,),
+    "pages": (WEB,),
+    "acceptance": _all_but(ACCEPTANCE, CLI, WEB),
+    "races": (CHAOS, FLEET),
+    "providers": (f"{PLUGINS}/providers", f"{PLUGINS}/search"),
+    "lib": (LIB,),
+    "all else": _all_but("tests", PLUGINS, ACCEPTANCE, INTEGRATION, CHAOS, FLEET, LIB),
+    "plugins": _all_but(PLUGINS, BROWSER, f"{PLUGINS}/providers", f"{PLUGINS}/search"),
+}
+"""What each part runs, those that take longest first: a long one that is left alone at the end idles a core."""
+DEFAULT = {
+    "engine": (ENGINE, CHAOS, FLEET),
+    "browser": (ACCEPTANCE, BROWSER),
+    "integration": _all_but(INTEGRATION, ENGINE),
+    "all else": _all_but("tests", PLUGINS, ACCEPTANCE, INTEGRATION, CHAOS, FLEET),
+    "plugins": _all_but(PLUGINS, BROWSER),
+}
 
 
 if __name__ == "__main__":

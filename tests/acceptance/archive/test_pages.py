@@ -31,6 +31,7 @@ def dominant_colour(picture: Path) -> tuple[int, int, int]:
     return Counter(pixels).most_common(1)[0][0]  # type: ignore[return-value]
 
 
+@pytest.mark.default
 def test_one_page_is_kept_as_it_looked(home: Home, site: Site) -> None:
     url = site.url_for("/colour")
     code, lines = home.type("add", "--plugins", FORMATS, url)
@@ -72,6 +73,7 @@ def test_words_in_a_closed_shadow_root_are_found(home: Home, site: Site) -> None
     assert (code, [one["url"] for one in found if "url" in one]) == (0, [url])
 
 
+@pytest.mark.default
 def test_a_crawl_follows_links_and_every_process_of_it_is_on_record(home: Home, site: Site) -> None:
     home.env["WGET_SAVE_WARC"] = "true"
     code, _ = home.type("add", "--depth=1", "--plugins", FORMATS, site.url_for("/tree/"))
@@ -113,6 +115,7 @@ def lineage(rows: "dict[str, sqlite3.Row]", key: str) -> list[str]:
     return types
 
 
+@pytest.mark.default
 def test_killed_between_navigation_and_screenshot_one_start_makes_the_same_picture(home: Home, site: Site) -> None:
     plain, killed = site.url_for("/colour"), site.url_for("/colour?again=1")
     assert home.type("add", "--plugins", "dom,screenshot", plain)[0] == 0

@@ -9,6 +9,8 @@ import pytest
 from tests.acceptance.cli.conftest import Type
 from tests.browser_databases import PLACES, made
 
+pytestmark = pytest.mark.default
+
 GOOD = "https://example.com/page"
 
 

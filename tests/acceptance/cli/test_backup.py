@@ -13,6 +13,8 @@ import pytest
 from tests.acceptance.cli.conftest import Type, typist
 from tests.databases import database_of, drop_database_of
 
+pytestmark = pytest.mark.default
+
 HOOK = "#!/bin/sh\necho said > said.txt\n"
 URLS = ["http://127.0.0.1:9/one", "http://127.0.0.1:9/two"]
 OF_COMMANDS = {"machine_process", "machine_machine"}

@@ -17,6 +17,8 @@ from archivebox.contract import reasons
 from tests.acceptance.cli.conftest import Type, environment, typist
 from tests.empty import make_empty
 
+pytestmark = pytest.mark.default
+
 GOOD = "https://example.com/page"
 
 

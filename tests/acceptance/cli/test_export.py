@@ -6,11 +6,14 @@ import json
 import zipfile
 from pathlib import Path
 
+import pytest
 from fastwarc.warc import ArchiveIterator as FastIterator
 from warcio.archiveiterator import ArchiveIterator
 
 from tests.acceptance.cli.conftest import Type
 from tests.site.serve import Site
+
+pytestmark = pytest.mark.default
 
 
 def received_by_warcio(path: Path) -> set[str]:

@@ -18,6 +18,7 @@ from tests.empty import make_empty
 from tests.old_collection import make_old_collection
 
 
+@pytest.mark.default
 @pytest.mark.usefixtures("collection")
 def test_an_old_collection_is_shown_imported_and_found(cli: Type, tmp_path: Path) -> None:
     source = make_old_collection(tmp_path / "old")
@@ -82,6 +83,7 @@ def test_inside_of_an_older_archive_its_import_is_named(cli: Type, tmp_path: Pat
     assert f"`archivebox --data-dir FOLDER import {source}`" in cli("status", cwd=source).err
 
 
+@pytest.mark.default
 @pytest.mark.database
 @pytest.mark.usefixtures("collection")
 def test_what_one_collection_exports_another_imports_whole(cli: Type, tmp_path: Path) -> None:

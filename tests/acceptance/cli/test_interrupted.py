@@ -65,6 +65,7 @@ def test_ctrl_z_in_the_middle_of_accepting_stops_nobody_else(cli: Type, collecti
     assert named == kept
 
 
+@pytest.mark.default
 def test_an_add_that_is_killed_leaves_no_copy_of_what_was_given(cli: Type, collection: Path, tmp_path: Path) -> None:
     adding = accepting(tmp_path)
     adding.kill()

@@ -25,6 +25,7 @@ def reader(cli: Type, collection: Path) -> Path:
     return collection / "personas" / "Reader"
 
 
+@pytest.mark.default
 def test_what_a_persona_holds_is_its_owners_alone(cli: Type, reader: Path) -> None:
     assert {path.name: path.stat().st_mode & 0o777 for path in reader.iterdir()} == {
         "persona.conf": 0o600,

@@ -141,6 +141,7 @@ def test_a_trial_goes_out_by_the_rules_of_a_crawl(cli: Type, collection: Path) -
     assert "10.0.0.1:80: it is on a private network" in done.out
 
 
+@pytest.mark.default
 @pytest.mark.parametrize(
     "words", [("--lang", "py"), ("--lang", "sh"), ("--lang", "js"), ("--page",), ("--page", "--lang", "js")]
 )
@@ -172,6 +173,7 @@ def test_a_plugin_that_cannot_be_is_refused(cli: Type, collection: Path, words: 
     assert list((collection / "plugins").iterdir()) == []
 
 
+@pytest.mark.default
 @pytest.mark.browser
 @pytest.mark.once
 def test_the_examples_of_the_plugin_contract_work(cli: Type, collection: Path, site: Site) -> None:

@@ -11,6 +11,8 @@ from tests.databases import break_search_index, search_engine
 from tests.empty import make_empty
 from tests.site.serve import Site
 
+pytestmark = pytest.mark.default
+
 
 def where(found: Typed) -> dict[object, list[object]]:
     """The last part of each URL → where the words are."""

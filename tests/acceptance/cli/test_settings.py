@@ -11,6 +11,8 @@ import pytest
 
 from tests.acceptance.cli.conftest import Type
 
+pytestmark = pytest.mark.default
+
 URL = "http://127.0.0.1:9/"
 
 

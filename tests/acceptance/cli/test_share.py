@@ -6,6 +6,8 @@ import pytest
 
 from tests.acceptance.cli.conftest import Type
 
+pytestmark = pytest.mark.default
+
 
 @pytest.mark.once
 @pytest.mark.usefixtures("collection")

@@ -20,7 +20,7 @@ from tests.acceptance.cli.conftest import Typed, environment, typist
 from tests.empty import make_empty
 from tests.forked import CommandLine, run_command
 
-pytestmark = pytest.mark.once
+pytestmark = [pytest.mark.default, pytest.mark.once]
 
 FIRST, SECOND, THIRD = "https://example.com/first", "https://example.com/second", "https://example.com/third"
 TINY = "#!/bin/bash\necho kept > page.txt\n"

@@ -75,6 +75,7 @@ def running_hook(cli: Type) -> dict[str, object]:
     raise AssertionError("the hook never ran")
 
 
+@pytest.mark.default
 def test_add_waits_tells_of_each_page_and_ends_with_0(cli: Type, put: Put) -> None:
     put(GOOD)
     done = cli("add", "--plugins", "tiny", URL, "https://example.com/other")
@@ -89,6 +90,7 @@ def test_add_waits_tells_of_each_page_and_ends_with_0(cli: Type, put: Put) -> No
     assert cli("list", "--status", "sealed").records[0]["results"]["succeeded"] == 1  # type: ignore[index]
 
 
+@pytest.mark.default
 def test_a_page_without_any_success_ends_with_3(cli: Type, put: Put) -> None:
     put(SOFT)
     done = cli("add", "--plugins", "tiny", URL)
@@ -99,6 +101,7 @@ def test_a_page_without_any_success_ends_with_3(cli: Type, put: Put) -> None:
     assert [row["output_str"] for row in shown] == ["not to be had"]
 
 
+@pytest.mark.default
 def test_update_tries_at_once_what_waits_for_its_retry(cli: Type, put: Put) -> None:
     put(BAD)
     done = cli("add", "--plugins", "tiny", URL)
@@ -151,6 +154,7 @@ def test_one_page_alone_is_run_and_the_others_stay_queued(cli: Type, put: Put) -
     assert cli("run").records[-1]["snapshots"] == {"sealed": 3}
 
 
+@pytest.mark.default
 def test_the_tree_goes_from_the_command_to_the_hook(cli: Type, put: Put) -> None:
     put(GOOD)
     cli("add", "--plugins", "tiny", URL)
@@ -171,6 +175,7 @@ def test_the_tree_goes_from_the_command_to_the_hook(cli: Type, put: Put) -> None
     assert (hook["exit_code"], hook["status"]) == (0, "exited")
 
 
+@pytest.mark.default
 @pytest.mark.parametrize(("signum", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_interrupted_work_is_kept_and_goes_on_with_run(
     cli: Type, put: Put, start: Callable[..., subprocess.Popen[str]], signum: signal.Signals, code: int

@@ -40,6 +40,7 @@ def address(library: Library, host: str) -> str:
     return found.group(1)
 
 
+@pytest.mark.default
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_an_archived_script_reaches_no_cookie_no_api_and_not_the_page_around_it(
     inside: Browser, library: Library, host: str

@@ -201,6 +201,7 @@ def test_a_web_archive_that_is_dropped_on_the_form_is_taken(inside: Browser, lib
     discard_crawl_of(library, inside.value("location.pathname"))
 
 
+@pytest.mark.default
 def test_more_of_the_list_comes_in_its_place(inside: Browser, library: Library) -> None:
     inside.go(f"{library.server.url}/?view=cards")
     assert inside.value("document.querySelectorAll('[data-row]').length") == 60
@@ -273,6 +274,7 @@ def test_a_key_tells_the_keys(inside: Browser, library: Library) -> None:
     assert inside.value("document.getElementById('keys').open") is True
 
 
+@pytest.mark.default
 def test_a_new_page_comes_into_an_open_library(inside: Browser, library: Library) -> None:
     inside.go(f"{library.server.url}/?view=cards")
     assert inside.wait_for("Boolean(document.querySelector('[data-part=running-list] p'))")  # it listens

@@ -94,6 +94,7 @@ def recorded(browser: Browser, library: Library, live: Site) -> str:
     return f"{library.server.url}/web/latest/{library.url}"
 
 
+@pytest.mark.default
 def test_a_page_is_shown_with_all_that_was_recorded_of_it(browser: Browser, library: Library, recorded: str) -> None:
     browser.go(recorded)
     assert browser.in_frame("document.images[0].naturalWidth") == 8
@@ -151,6 +152,7 @@ def test_without_scripts_a_hostile_page_asks_nobody(
     assert live.requests == []
 
 
+@pytest.mark.default
 def test_with_scripts_it_reaches_nobody_either(
     browser: Browser, library: Library, live: Site, recorded: str, tmp_path: Path
 ) -> None:

@@ -41,6 +41,7 @@ def wait_until_gone(pids: list[int], seconds: float = FIVE) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.default
 def test_everything_under_the_server_is_on_record_with_its_parent(tmp_path: Path) -> None:
     with Server(tmp_path) as server:
         pids = server.processes()
@@ -90,6 +91,7 @@ def test_secrets_and_the_control_socket_are_for_us_alone(tmp_path: Path) -> None
         assert (tmp_path / "run" / "secret-key").read_text() == key, "sessions live on"
 
 
+@pytest.mark.default
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_winds_everything_down(tmp_path: Path, signum: signal.Signals) -> None:
     with Server(tmp_path) as server:
@@ -165,6 +167,7 @@ def test_when_supervisord_is_killed_the_cli_ends_the_rest_and_says_so(tmp_path: 
         wait_until_gone([pids["web"]])
 
 
+@pytest.mark.default
 def test_a_killed_web_server_is_started_again_and_its_row_is_closed(tmp_path: Path) -> None:
     with Server(tmp_path) as server:
         first = server.processes()["web"]

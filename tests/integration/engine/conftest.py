@@ -23,7 +23,12 @@ def _is_spared(item: pytest.Item) -> bool:
     return params.get("each_mode") == "cold" and item.path.stem not in ALSO_COLD
 
 
-@pytest.fixture(params=["forked", *[pytest.param(mode, marks=pytest.mark.once) for mode in MODES if mode != "forked"]])
+@pytest.fixture(
+    params=[
+        "forked",
+        *[pytest.param(mode, marks=[pytest.mark.once, pytest.mark.slow]) for mode in MODES if mode != "forked"],
+    ]
+)
 def each_mode(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Collection]:
     """Forked, cold and portable: all three have to come to the same."""
     with collection(tmp_path, request.param) as made:

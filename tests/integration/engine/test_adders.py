@@ -52,6 +52,7 @@ def test_eight_first_uses_at_once(unmade: Collection) -> None:
     assert {row["exit_code"] for row in orchestrators} == {0}, "one works, those that found it at work leave"
 
 
+@pytest.mark.default
 @pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGTERM])
 def test_the_one_that_started_the_orchestrator_goes_and_the_others_end(
     forked: Collection, signum: signal.Signals
@@ -90,6 +91,7 @@ def read(url: str) -> int:
         return int(answer.status)
 
 
+@pytest.mark.default
 def test_eight_more_while_a_crawl_runs_and_the_server_is_read(forked: Collection) -> None:
     forked.plugin("page", {"on_Snapshot__10_page.sh": PAGE})
     forked.settings |= {"WORKERS": "2", "PUBLIC_INDEX": "true"}

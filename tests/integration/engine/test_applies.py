@@ -1,5 +1,7 @@
 """What does not apply starts no process: conditions on URL, type and status, judged from what the navigation told."""
 
+import pytest
+
 from tests.integration.engine.driver import Collection
 
 NAVIGATE = (
@@ -31,6 +33,7 @@ FAILS = """echo '{"type":"ArchiveResult","status":"failed"}'; exit 1\n"""
 """A navigation that says that this page is not to be had."""
 
 
+@pytest.mark.default
 def test_what_does_not_apply_is_skipped_without_a_process(each_mode: Collection) -> None:
     plugins(each_mode)
     each_mode.run(each_mode.add())
@@ -121,6 +124,7 @@ def test_what_was_told_once_holds_for_a_retry(forked: Collection) -> None:
     assert len(forked.hooks("navigate")) == 1
 
 
+@pytest.mark.default
 def test_where_nothing_came_only_what_is_for_any_url_starts_until_something_comes(forked: Collection) -> None:
     """A name that does not exist; tried again, it does, and all that was skipped for that runs."""
     nothing = NAVIGATE.replace("404", "0").replace("application/pdf", "")

@@ -34,6 +34,7 @@ def let_go(made: Collection) -> None:
     (made.root / "go").touch()
 
 
+@pytest.mark.default
 @pytest.mark.parametrize("model", ["Crawl", "Snapshot"])
 def test_pause_keeps_what_is_done_and_resume_goes_on(each_mode: Collection, model: str) -> None:
     begin(each_mode)
@@ -54,6 +55,7 @@ def test_pause_keeps_what_is_done_and_resume_goes_on(each_mode: Collection, mode
     assert each_mode.row("Snapshot", "status")["status"] == "sealed"
 
 
+@pytest.mark.default
 def test_a_pause_survives_a_restart(forked: Collection) -> None:
     crawl = begin(forked)
     forked.actor.ask("control_item", event="pause", model="Crawl", key=crawl)
@@ -68,6 +70,7 @@ def test_a_pause_survives_a_restart(forked: Collection) -> None:
     assert forked.row("Crawl", "status", pk=crawl)["status"] == "paused"
 
 
+@pytest.mark.default
 @pytest.mark.parametrize("model", ["Crawl", "Snapshot"])
 def test_cancel_ends_what_runs_and_nothing_of_it_starts_again(each_mode: Collection, model: str) -> None:
     begin(each_mode)
@@ -107,6 +110,7 @@ def test_cancel_waits_for_no_deadline_of_what_was_told_to_end_before(each_mode: 
     assert each_mode.ledger == ["deaf-starts", "told"], "it is told once"
 
 
+@pytest.mark.default
 def test_queued_snapshots_of_a_cancelled_crawl_never_start(forked: Collection) -> None:
     forked.plugin("page", {"on_Snapshot__10_page.sh": NOTE + "note page\n"})
     crawl = forked.add(*[f"http://h{n}.test/" for n in range(30)])

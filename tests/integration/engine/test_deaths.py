@@ -23,6 +23,7 @@ from tests.integration.engine.waiting import (
 pytestmark = pytest.mark.database
 
 
+@pytest.mark.default
 def test_live_hooks_of_a_dead_worker_are_adopted_with_their_true_exit_codes(each_mode: Collection) -> None:
     begin(each_mode)
     old = one_alive(each_mode, "worker")
@@ -56,6 +57,7 @@ def test_hooks_that_are_told_to_end_together_with_their_worker_are_given_back(fo
     assert [row["status"] for row in forked.results().values()] == ["succeeded"] * 2
 
 
+@pytest.mark.default
 def test_hooks_that_end_while_no_worker_lives_keep_their_exit_codes(forked: Collection) -> None:
     """All workers are held still, and killed, after which the hooks end before another worker can look."""
     begin(forked)
@@ -125,6 +127,7 @@ time.sleep(3600)
 """
 
 
+@pytest.mark.default
 @pytest.mark.once  # holds SQLite's one writer up
 @pytest.mark.parametrize("then", ["goes-on", "ends"])
 def test_a_worker_killed_in_the_moment_of_a_start_starts_nothing_twice(forked: Collection, then: str) -> None:
@@ -155,6 +158,7 @@ def test_a_worker_killed_in_the_moment_of_a_start_starts_nothing_twice(forked: C
     assert len(forked.hooks("holds")) == 1
 
 
+@pytest.mark.default
 @pytest.mark.once
 def test_forked_hooks_outlive_their_fork_server(forked: Collection) -> None:
     begin(forked)
@@ -201,6 +205,7 @@ def test_a_worker_held_still_beyond_its_lease_neither_loses_nor_doubles(forked: 
     check_ends(forked)
 
 
+@pytest.mark.default
 def test_siblings_take_back_what_a_dead_worker_held(forked: Collection) -> None:
     """So many have died that their successor is long in coming, and the beat of the living one longer."""
     forked.settings["ARCHIVEBOX_LEASE_SECONDS"] = "600"

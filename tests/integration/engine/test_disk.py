@@ -66,6 +66,7 @@ def test_a_full_disk_is_waited_out(disk: Disk, tmp_path: Path) -> None:
         assert "Logging error" not in said(made)
 
 
+@pytest.mark.default
 def test_no_work_begins_below_the_limit(disk: Disk, tmp_path: Path) -> None:
     ledger = tmp_path / "ledger"
     with collection(tmp_path / "made", DISK_FREE_MIN=str(16 << 20)) as made:

@@ -41,6 +41,7 @@ def check_resumes(at_work: Collection) -> None:
     at_work.leave()
 
 
+@pytest.mark.default
 def test_what_has_begun_is_finished_and_nothing_new_begins(at_work: Collection) -> None:
     at_work.actor.ask("drain", seconds=HOUR)
     at_work.wait("it is said", lambda: "is draining" in (at_work.base / "watcher.log").read_text())

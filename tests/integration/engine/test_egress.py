@@ -93,6 +93,7 @@ def output(collection: Collection, plugin: str, name: str) -> str:
     return (folder / plugin / name).read_text(errors="replace")
 
 
+@pytest.mark.default
 def test_all_that_hooks_ask_for_goes_out_by_the_proxy_of_their_crawl(forked: Collection, site: Site) -> None:
     forked.settings["PRIVATE_NETWORK_ALLOWLIST"] = ""
     forked.plugin("fetch", {"on_Snapshot__60_fetch.sh": with_place(site, FETCH)})
@@ -119,6 +120,7 @@ def test_all_that_hooks_ask_for_goes_out_by_the_proxy_of_their_crawl(forked: Col
     assert proxy["parent_id"] == forked.row("Process", "pk", process_type="orchestrator")["pk"]
 
 
+@pytest.mark.default
 def test_a_killed_proxy_is_started_again_and_who_comes_meanwhile_waits(forked: Collection, site: Site) -> None:
     hooks = {"on_Snapshot__60_never.sh": NEVER, "on_Snapshot__61_again.sh": AGAIN}
     forked.plugin("fetch", {name: with_place(site, script) for name, script in hooks.items()})

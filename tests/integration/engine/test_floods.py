@@ -20,6 +20,7 @@ def disk_of(made: Collection, stream: str) -> tuple[int, int]:
     return status.st_size, status.st_blocks * 512
 
 
+@pytest.mark.default
 def test_errors_are_cut_on_the_disk_as_output_is(each_mode: Collection) -> None:
     each_mode.plugin("flood", {"on_Snapshot__10_flood.sh": "yes complaint | head -c 60000000 >&2\necho the end >&2\n"})
     each_mode.settings["HOOK_OUTPUT_MAX"] = "2000000"
@@ -94,6 +95,7 @@ def test_what_a_flooding_hook_declared_survives_its_worker(forked: Collection) -
     assert (result["status"], result["output_str"]) == ("succeeded", "said early")
 
 
+@pytest.mark.default
 def test_every_hook_has_its_command_and_its_pid_beside_its_logs(each_mode: Collection) -> None:
     body = (
         'own="$SNAP_DIR/.hooks/${0##*/}.$ARCHIVEBOX_PROCESS_ID"\n'

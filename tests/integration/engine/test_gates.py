@@ -1,5 +1,7 @@
 """A gate that fails lets nothing of its page start, whatever the crawl was asked for; what opens it lets all go on."""
 
+import pytest
+
 from tests.integration.engine.driver import Collection
 
 NOTE = 'echo "$(basename "$PWD")" >> "$DATA_DIR/ledger"\n'
@@ -13,6 +15,7 @@ def plugins(made: Collection, **config: object) -> None:
     made.plugin("late", {"on_Snapshot__60_late.sh": NOTE})
 
 
+@pytest.mark.default
 def test_what_is_behind_a_gate_starts_when_that_opens(forked: Collection) -> None:
     plugins(forked)
     forked.run(forked.add(PLUGINS=["late"]))

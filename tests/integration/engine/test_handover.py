@@ -86,6 +86,7 @@ def go(made: Collection) -> None:
     (made.root / "go").touch()
 
 
+@pytest.mark.default
 @pytest.mark.database
 def test_a_command_is_carried_out_by_the_servers_process_as_it_was_typed(served: Collection) -> None:
     go(served)
@@ -171,6 +172,7 @@ def test_a_caller_that_is_killed_takes_it_along(served: Collection) -> None:
     served.wait_sealed()
 
 
+@pytest.mark.default
 def test_a_caller_goes_on_by_itself_when_it_is_killed(served: Collection) -> None:
     command = start(served, "http://one.test/")
     identity_of(accepted(served, "http://one.test/")).signal(signal.SIGKILL)

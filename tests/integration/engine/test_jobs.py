@@ -19,6 +19,7 @@ def wait_until_it_is_at_work(forked: Collection, key: str, behind: int) -> None:
     forked.wait("the middle", lambda: job(forked, key)["position"] > behind)
 
 
+@pytest.mark.default
 def test_a_job_is_done_once_to_each_page_though_it_is_paused_and_everybody_is_killed(forked: Collection) -> None:
     forked.actor.ask("hold", count=PAGES)
     export = forked.actor.ask("begin_job", kind="export", query="", options={"format": "jsonl"})

@@ -40,6 +40,7 @@ def source(tmp_path: Path) -> Path:
     return root
 
 
+@pytest.mark.default
 def test_an_import_that_was_killed_goes_on_and_imports_nothing_twice(forked: Collection, source: Path) -> None:
     forked.settings["SEARCH_BACKEND_ENGINE"] = ""
     large = source / "archive" / LAST / "singlefile.html"

@@ -86,6 +86,7 @@ def test_a_hook_of_the_end_that_was_left_running_is_ended_and_runs_anew(forked: 
     assert (latter["end_reason"], latter["exit_code"]) == ("exited", 0)
 
 
+@pytest.mark.default
 @pytest.mark.once
 def test_who_bears_a_mark_of_ours_is_gone_when_the_last_orchestrator_is(forked: Collection) -> None:
     """Here it never was a child of ours, as what outlived a death of all of us in one moment."""

@@ -52,6 +52,7 @@ def runs(pid: int) -> bool:
         return False
 
 
+@pytest.mark.default
 @pytest.mark.parametrize("stays", [True, False], ids=["hook-stays", "hook-goes"])
 def test_what_a_hook_forked_twice_ends_with_the_seal(each_mode: Collection, stays: bool) -> None:
     end = "time.sleep(3600)" if stays else "sys.exit(0)"
@@ -153,6 +154,7 @@ def test_a_stray_without_our_mark_is_listed_under_its_worker_and_ended_at_the_se
     assert row["exit_code"] == -signal.SIGTERM
 
 
+@pytest.mark.default
 def test_a_background_hook_that_is_deaf_to_term_is_killed(each_mode: Collection) -> None:
     deaf = "trap '' TERM\necho ready\nwhile :; do sleep 0.1; done\n"
     waits = {"on_Snapshot__11_waits.sh": "exit 0\n"}  # until the trap is set
@@ -201,6 +203,7 @@ def test_folders_in_each_other_are_listed_however_deep(forked: Collection) -> No
     assert {row["exit_code"] for row in forked.processes(worker_type="worker")} == {0}
 
 
+@pytest.mark.default
 def test_any_bytes_are_tolerated(each_mode: Collection) -> None:
     said = json.dumps({"type": "ArchiveResult", "status": "succeeded", "output_str": "end"})
     body = f"""

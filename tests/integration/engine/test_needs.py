@@ -75,6 +75,7 @@ def test_a_hook_of_the_crawls_setup_gets_the_url_and_is_told_who_runs_it(forked:
     assert forked.ledger == [f"archivebox --crawl-id={crawl} --source-url=http://one.test/ --url=http://one.test/"]
 
 
+@pytest.mark.default
 def test_a_program_whose_place_is_set_is_there(forked: Collection) -> None:
     program = forked.base / "mine"
     program.write_text("#!/bin/sh\necho mine\n")

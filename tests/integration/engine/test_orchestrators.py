@@ -12,6 +12,7 @@ from tests.integration.engine.waiting import BY_ITSELF, CODES, alive, begin, cod
 pytestmark = pytest.mark.database
 
 
+@pytest.mark.default
 def test_a_dead_orchestrator_is_replaced_and_all_is_finished(each_mode: Collection) -> None:
     begin(each_mode)
     old = one_alive(each_mode, "orchestrator")
@@ -28,6 +29,7 @@ def test_a_dead_orchestrator_is_replaced_and_all_is_finished(each_mode: Collecti
         assert each_mode.hooks(name)[-1]["exit_code"] == code
 
 
+@pytest.mark.default
 def test_when_who_watches_is_killed_the_rest_ends_by_itself(each_mode: Collection) -> None:
     begin(each_mode)
     (watcher,) = each_mode.watchers
@@ -42,6 +44,7 @@ def test_when_who_watches_is_killed_the_rest_ends_by_itself(each_mode: Collectio
         assert each_mode.ledger.count(f"{name}-ends") == 1
 
 
+@pytest.mark.default
 def test_all_killed_in_one_moment_then_one_start_finishes_everything(each_mode: Collection) -> None:
     begin(each_mode)
     everything = [*each_mode.live(), ProcessIdentity.of(each_mode.watchers[0].pid)]
@@ -152,6 +155,7 @@ while :; do sleep 0.1; done
 """
 
 
+@pytest.mark.default
 def test_a_second_interrupt_ends_everything_at_once_and_on_record(forked: Collection) -> None:
     forked.settings |= {"STOP_GRACE": "60", "TIMEOUT": "600"}
     forked.plugin("deaf", {"on_Snapshot__20_deaf.sh": DEAF})

@@ -61,6 +61,7 @@ def outcomes(made: Collection) -> dict[str, Expected]:
     }
 
 
+@pytest.mark.default
 @pytest.mark.database
 def test_foreground_hooks_come_to_what_the_table_says(each_mode: Collection) -> None:
     each_mode.tiny("outcomes", "outcomes_files")
@@ -77,6 +78,7 @@ def test_foreground_hooks_come_to_what_the_table_says(each_mode: Collection) -> 
     assert results["three"]["attempts"] == 1
 
 
+@pytest.mark.default
 @pytest.mark.database
 def test_records_of_a_hook_that_then_fails_are_kept(each_mode: Collection) -> None:
     each_mode.tiny("outcomes")
@@ -85,12 +87,14 @@ def test_records_of_a_hook_that_then_fails_are_kept(each_mode: Collection) -> No
     assert each_mode.results()["partial"]["output_str"] == "half of it"
 
 
+@pytest.mark.default
 def test_timeouts_come_to_what_the_table_says(each_mode: Collection) -> None:
     each_mode.tiny("outcomes_slow")
     each_mode.run(each_mode.add())
     assert outcomes(each_mode) == SLOW
 
 
+@pytest.mark.default
 def test_background_hooks_come_to_what_the_table_says(each_mode: Collection) -> None:
     each_mode.tiny("outcomes_bg", "outcomes_bg_files")
     each_mode.run(each_mode.add())

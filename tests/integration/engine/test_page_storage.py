@@ -43,6 +43,7 @@ def folder_of(made: Collection, **where: object) -> Path:
     return made.root / str(made.row("Snapshot", "output_dir", **where)["output_dir"])
 
 
+@pytest.mark.default
 def test_a_sealed_page_is_one_object(stored: Collection) -> None:
     stored.run(stored.add(URL))
     assert objects(stored) == current(stored)
@@ -52,6 +53,7 @@ def test_a_sealed_page_is_one_object(stored: Collection) -> None:
         assert archive.testzip() is None
 
 
+@pytest.mark.default
 def test_a_page_is_fetched_before_a_hook_runs_again(stored: Collection) -> None:
     stored.run(stored.add(URL))
     (first,) = current(stored)

@@ -31,6 +31,7 @@ def providers(made: Collection, order: str, **scripts: str) -> None:
     made.plugin("wants", {"on_Snapshot__10_wants.sh": "echo kept > kept.txt\n"}, binaries=[tool])
 
 
+@pytest.mark.default
 @pytest.mark.database
 def test_providers_are_asked_in_the_named_order_until_one_has_it(each_mode: Collection) -> None:
     providers(each_mode, "pear,apple,melon", apple=HAS, melon=HAS, pear=LACKS)
@@ -92,6 +93,7 @@ def test_a_provider_is_told_of_whom_what_and_how(forked: Collection) -> None:
     }
 
 
+@pytest.mark.default
 def test_what_nobody_has_says_what_each_answered(forked: Collection) -> None:
     providers(forked, "pear,apple", apple=LACKS, pear=LACKS)
     forked.run(forked.add())

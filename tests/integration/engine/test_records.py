@@ -19,6 +19,7 @@ def prints(*records: object) -> str:
     )
 
 
+@pytest.mark.default
 def test_urls_found_become_snapshots_within_depth_and_scope(each_mode: Collection) -> None:
     found = [
         {"type": "Snapshot", "url": "http://one.test/a", "title": "A", "tags": "red,blue"},
@@ -45,6 +46,7 @@ def test_urls_found_become_snapshots_within_depth_and_scope(each_mode: Collectio
     assert each_mode.rows("Tag", "name", snapshot_set__depth=0) == []
 
 
+@pytest.mark.default
 def test_a_hook_may_patch_what_is_its_own_and_no_more(each_mode: Collection) -> None:
     foreign = "00000000-0000-7000-8000-000000000000"
     patches = [
@@ -71,6 +73,7 @@ def test_a_hook_may_patch_what_is_its_own_and_no_more(each_mode: Collection) -> 
     assert result == {"output_json": {"n": [1]}, "attempts": 1}
 
 
+@pytest.mark.default
 def test_programs_that_a_hook_ran_are_its_children(each_mode: Collection) -> None:
     key = "02000000-0000-7000-8000-000000000001"  # UUIDv7 of 2039: retention leaves it alone
     ran = [

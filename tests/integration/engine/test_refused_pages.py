@@ -71,6 +71,7 @@ def visit_again(made: Collection, *crawls: str) -> None:
     made.leave()
 
 
+@pytest.mark.default
 @pytest.mark.database
 def test_a_busy_server_is_left_alone_until_the_page_comes(each_mode: Collection) -> None:
     plugins(each_mode)

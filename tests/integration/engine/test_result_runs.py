@@ -14,6 +14,7 @@ SAY = "#!/bin/sh\necho '%s'\n"
 COLUMNS = ("pwd", "start_ts", "end_ts", "process_id", "output_files", "output_size", "output_mimetypes", "snapshot_id")
 
 
+@pytest.mark.default
 def test_mixed_hooks_from_start_to_seal(forked: Collection) -> None:
     scripts = {
         "on_Snapshot__05_listens.bg.sh": "trap 'echo got > listens.txt; exit 0' TERM; while :; do sleep 0.1; done\n",

@@ -26,6 +26,7 @@ def again(made: Collection, runs: int, name: str) -> None:
     made.leave()
 
 
+@pytest.mark.default
 def test_back_off_runs_the_failed_hook_alone_until_it_works(each_mode: Collection) -> None:
     each_mode.plugin("good", {"on_Snapshot__10_good.sh": NOTE + "note good\n"})
     third_time = NOTE + 'note tries\nprintf x >> tries\n[ "$(cat tries)" = xxx ]\n'
@@ -73,6 +74,7 @@ def test_attempts_are_used_up_and_update_tries_once_more(forked: Collection) -> 
     assert forked.ledger.count("gone") == 1
 
 
+@pytest.mark.default
 def test_update_runs_hooks_that_were_added_since(forked: Collection) -> None:
     forked.plugin("old", {"on_Snapshot__20_old.sh": NOTE + "note old\n"})
     forked.plugin("new", {"on_Snapshot__99_placeholder.sh": "exit 10\n"})
@@ -102,6 +104,7 @@ def needs_a_program(made: Collection, script: str) -> Callable[[], None]:
     return install
 
 
+@pytest.mark.default
 @pytest.mark.once
 def test_a_missing_program_fails_its_own_hooks_until_it_is_there(each_mode: Collection) -> None:
     install = needs_a_program(each_mode, "note needs\nnobody-has-this\n")
@@ -183,6 +186,7 @@ def test_an_update_during_a_crawl_loses_nothing(forked: Collection) -> None:
     assert_no_lease_expired(forked)
 
 
+@pytest.mark.default
 def test_a_retry_that_was_asked_for_survives_the_death_of_the_worker(forked: Collection) -> None:
     forked.plugin("gone", {"on_Snapshot__20_gone.sh": NOTE + "note tries\n[ -e ok ] || { touch ok; exit 1; }\n"})
     forked.plugin("work", {"on_Snapshot__30_work.sh": WORK})

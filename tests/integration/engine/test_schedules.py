@@ -15,6 +15,7 @@ def crawls_of(forked: Collection, key: str) -> list[Row]:
     return forked.rows("Crawl", "status", schedule_id=key)
 
 
+@pytest.mark.default
 def test_each_due_time_makes_one_crawl_though_workers_race_and_are_killed(
     forked: Collection,
 ) -> None:

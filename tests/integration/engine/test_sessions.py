@@ -41,6 +41,7 @@ def browser(made: Collection, shot: str = SHOT, **declared: bool) -> None:
     made.plugin("afterwards", {"on_Snapshot__60_afterwards.sh": AFTERWARDS})
 
 
+@pytest.mark.default
 def test_a_retried_page_hook_gets_its_page_again(each_mode: Collection) -> None:
     browser(each_mode)
     crawl = each_mode.add()
@@ -61,6 +62,7 @@ def test_a_retried_page_hook_gets_its_page_again(each_mode: Collection) -> None:
     assert len(each_mode.hooks("tab")) == len(each_mode.hooks("navigate")) == len(each_mode.hooks("shot")) == 2
 
 
+@pytest.mark.default
 @pytest.mark.parametrize("leaves", ["", "mkdir -p many; (cd many; seq 50000 | xargs touch)\n"])
 def test_a_page_that_dies_is_opened_again_for_what_needs_it(forked: Collection, leaves: str) -> None:
     """The tab is killed between the navigation and the picture; its many files take a while to list."""
@@ -176,6 +178,7 @@ def recorder(made: Collection, script: str, name: str = "recorder") -> None:
     made.plugin(name, {hook: RECORDS + script}, config={"x-hooks": {hook: declared}})
 
 
+@pytest.mark.default
 def test_after_a_kill_of_all_no_listener_starts_before_the_page_is_open_again(forked: Collection) -> None:
     """All die between the word of the tab and the start of what listens to it: the worker is held still there."""
     browser(forked, LEDGER + "note shoots\n")

@@ -2,6 +2,8 @@
 
 import shutil
 
+import pytest
+
 from tests.integration.engine.driver import Collection
 from tests.integration.engine.test_broken_folders import deaths
 
@@ -41,6 +43,7 @@ def test_a_crawl_with_a_setting_that_is_not_allowed_is_paused_and_the_others_go_
     assert not deaths(forked)
 
 
+@pytest.mark.default
 def test_running_workers_notice_plugins_that_come_change_and_go(forked: Collection) -> None:
     say = 'echo "{}" >> "$DATA_DIR/ledger"\n'
     forked.plugin("first", {"on_Snapshot__10_first.sh": say.format("first")})

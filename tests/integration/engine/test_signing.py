@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from archivebox.lib.signatures import SIGNING_KEY
 from tests.integration.engine.driver import Collection
 
@@ -21,6 +23,7 @@ def signed(made: Collection) -> dict[str, str]:
     return said
 
 
+@pytest.mark.default
 def test_after_a_failure_of_power_between_hashes_and_signature_it_is_signed(forked: Collection) -> None:
     forked.names += ["hashes", "timestamp"]
     forked.settings |= {"TIMESTAMP_ENABLED": "true", "TIMESTAMP_URL": "http://127.0.0.1:9/"}

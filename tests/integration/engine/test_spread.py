@@ -6,6 +6,8 @@ ledger and from the rows; nothing here looks at a clock.
 
 from itertools import accumulate
 
+import pytest
+
 from tests.integration.engine.driver import Collection
 
 BASE = (
@@ -208,6 +210,7 @@ def test_what_is_tried_again_takes_no_tab_of_a_fresh_page(forked: Collection) ->
     forked.leave()
 
 
+@pytest.mark.default
 def test_the_tab_is_given_back_before_the_programs_run(forked: Collection) -> None:
     tabs(forked)
     forked.plugin("program", {"on_Snapshot__61_program.sh": BASE + "seen good0.test-closes\nnote program\n"})
@@ -250,6 +253,7 @@ def test_a_background_hook_that_does_not_say_keeps_the_page_to_the_end(forked: C
     assert forked.ledger[-3:] == ["program", "listener-told", "good0.test-closes"]
 
 
+@pytest.mark.default
 def test_derived_hooks_run_once_when_all_else_is_final(forked: Collection) -> None:
     tabs(forked)
     forked.plugin(

@@ -36,6 +36,7 @@ def end(made: Collection) -> None:
     made.leave()
 
 
+@pytest.mark.default
 def test_what_is_excluded_is_not_fetched_whether_it_waits_or_runs(forked: Collection) -> None:
     crawl = begin(forked)
     assert forked.actor.ask("exclude", crawl=crawl, pattern="/drop/") == 2

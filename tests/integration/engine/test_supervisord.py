@@ -13,6 +13,7 @@ from tests.webserver.server import free_ports
 SLOW = 'echo started >> "$DATA_DIR/ledger"\nuntil [ -e "$DATA_DIR/go" ]; do sleep 0.05; done\n'
 
 
+@pytest.mark.default
 @pytest.mark.database
 def test_a_killed_supervisord_costs_no_attempt(forked: Collection) -> None:
     forked.plugin("slow", {f"on_Snapshot__1{n}_slow{n}.sh": SLOW for n in range(2)})

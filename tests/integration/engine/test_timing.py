@@ -32,6 +32,7 @@ def test_described_foreground_hooks_of_a_step_run_side_by_side(each_mode: Collec
     assert set(each_mode.ledger) == {"one", "two", "one-ends", "two-ends"}
 
 
+@pytest.mark.default
 def test_foreground_hooks_that_nothing_describes_run_in_the_order_of_their_numbers(forked: Collection) -> None:
     """Whatever becomes of those before them; the background and what is described go on meanwhile."""
 
@@ -58,6 +59,7 @@ def test_no_more_hooks_than_slots_run_at_a_time(forked: Collection) -> None:
     assert forked.ledger == [f"h{n}-{word}" for n in range(6) for word in ("starts", "ends")]
 
 
+@pytest.mark.default
 def test_holders_of_one_resource_run_one_at_a_time_in_file_name_order(each_mode: Collection) -> None:
     hooks = {f"on_Snapshot__1{n}_h{n}.sh": NOTE + f"note h{n}-starts\nsleep 0.1\nnote h{n}-ends\n" for n in range(4)}
     exclusive = {name: {"exclusive": ["lamp"]} for name in hooks}
@@ -123,6 +125,7 @@ def test_step_five_is_exclusive_unless_it_says_otherwise(forked: Collection) -> 
     assert {"one", "two"} <= set(forked.ledger)
 
 
+@pytest.mark.default
 def test_a_step_begins_when_the_one_before_is_over(forked: Collection) -> None:
     hooks = {f"on_Snapshot__{step}{n}_s{step}{n}.sh": note(f"s{step}{n}") for step in range(10) for n in (0, 9)}
     forked.plugin("steps", hooks)
@@ -139,6 +142,7 @@ def test_a_failed_hook_skips_no_later_one_and_holds_up_no_step(forked: Collectio
     assert forked.results()["goes_on"]["status"] == "noresults"
 
 
+@pytest.mark.default
 def test_foreground_hooks_wait_for_a_daemon_that_sorts_before_them(each_mode: Collection) -> None:
     each_mode.plugin(
         "stage",
@@ -196,6 +200,7 @@ def test_after_waits_for_what_it_names(each_mode: Collection) -> None:
     assert at("after_nobody-starts") < at("later-starts"), "a reference to a later step would never end"
 
 
+@pytest.mark.default
 def test_a_finite_hook_is_not_told_to_stop_and_the_seal_waits_for_it(each_mode: Collection) -> None:
     finite = NOTE + SEEN + 'trap "note told; exit 1" TERM\nnote finite-starts\nseen daemon-told\nnote finite-ends\n'
     each_mode.plugin(
@@ -255,6 +260,7 @@ def test_a_derived_hook_runs_again_after_what_became_final_while_it_ran(forked: 
     assert forked.ledger == ["derived-starts", "derived-starts"]
 
 
+@pytest.mark.default
 def test_crawl_hooks_frame_all_snapshots(each_mode: Collection) -> None:
     each_mode.plugin(
         "crawl",
@@ -332,6 +338,7 @@ while :; do sleep 0.05; done
 )
 
 
+@pytest.mark.default
 def test_background_hooks_are_told_to_end_together(each_mode: Collection) -> None:
     """Each waits until the others have been told as well, which takes for ever one after the other."""
     hooks = {f"on_Snapshot__1{n}_waits{n}.daemon.bg.sh": TOGETHER for n in range(3)}

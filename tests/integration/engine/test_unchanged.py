@@ -69,6 +69,7 @@ def linked_collection(made: Collection) -> None:
     made.plugin("own", own, config={"x-outputs": [{"role": "headers", "file": "own.bin"}]})
 
 
+@pytest.mark.default
 @pytest.mark.database
 def test_an_unchanged_version_has_the_files_of_the_one_before(forked: Collection) -> None:
     linked_collection(forked)

@@ -14,6 +14,7 @@ def delivery(forked: Collection, **where: object) -> Row:
     return forked.row("Delivery", "pk", "status", "tries", "http_status", "problem", "owner", "event", **where)
 
 
+@pytest.mark.default
 def test_a_message_is_signed_and_sent_until_it_is_taken_though_everybody_is_killed(forked: Collection) -> None:
     forked.plugin("one", {"on_Snapshot__10_one.sh": "echo kept > kept.txt\n"})
     with receiver() as taking:

@@ -13,6 +13,7 @@ from tests.integration.engine.driver import Collection
 CORES = os.cpu_count() or 1
 
 
+@pytest.mark.default
 def test_for_one_page_there_is_one_worker(forked: Collection) -> None:
     """However long it takes; the page lasts until a while after the moment at which others would have come."""
     forked.settings["WORKERS"] = "3"

@@ -80,6 +80,7 @@ def kill_renderers(crawl: Crawl) -> None:
     connection.close()
 
 
+@pytest.mark.default
 def test_after_term_nothing_is_left(own_crawl: Crawl, site: Site) -> None:
     with own_crawl as crawl:
         snapshot = opened(crawl, site)
@@ -147,6 +148,7 @@ def test_everybody_learns_of_the_death_of_the_browser(own_crawl: Crawl, site: Si
         assert not list(crawl.temporary.glob("archivebox-chrome-*"))
 
 
+@pytest.mark.default
 def test_a_crashed_tab_ends_its_holder_and_no_hook_hangs(own_crawl: Crawl, site: Site) -> None:
     with own_crawl as crawl:
         snapshot = opened(crawl, site)
@@ -199,6 +201,7 @@ def test_a_page_that_is_killed_while_it_is_printed_is_printed_anew(own_crawl: Cr
         assert (outcome.code, outcome.retry) == (1, "new_page"), outcome
 
 
+@pytest.mark.default
 def test_a_tab_whose_holder_was_killed_is_closed(own_crawl: Crawl, site: Site) -> None:
     with own_crawl as crawl:
         snapshot = opened(crawl, site)

@@ -47,6 +47,7 @@ def colour(crawl: Crawl, site: Site) -> Snapshot:
     return captured(crawl, site, "/colour")
 
 
+@pytest.mark.default
 def test_screenshot_shows_the_colour_and_the_words(colour: Snapshot) -> None:
     assert colour.run(SCREENSHOT).status == "succeeded"
     with Image.open(colour.folder / "screenshot" / "screenshot.png") as picture:
@@ -158,6 +159,7 @@ def letters(pdf: bytes) -> set[str]:
     return found
 
 
+@pytest.mark.default
 def test_pdf_has_the_words_of_the_page(colour: Snapshot) -> None:
     assert colour.run(PDF).status == "succeeded"
     data = (colour.folder / "pdf" / "output.pdf").read_bytes()
@@ -218,6 +220,7 @@ def test_accessibility_leaves_pages_with_too_many_elements_alone(crawl: Crawl, s
     assert (outcome.code, outcome.status) == (10, "skipped"), outcome
 
 
+@pytest.mark.default
 def test_title_is_a_patch_of_its_snapshot(colour: Snapshot) -> None:
     outcome = colour.run(TITLE)
     assert {"type": "Snapshot", "id": "s1", "title": "Colour"} in outcome.records
@@ -237,6 +240,7 @@ def test_a_page_without_title_has_none(crawl: Crawl, site: Site) -> None:
     assert not [record for record in outcome.records if record["type"] == "Snapshot"]
 
 
+@pytest.mark.default
 def test_dom_is_what_scripts_left(crawl: Crawl, site: Site) -> None:
     page = captured(crawl, site, "/alert")
     assert page.run(DOM).status == "succeeded"
@@ -246,6 +250,7 @@ def test_dom_is_what_scripts_left(crawl: Crawl, site: Site) -> None:
     assert "[false,null]" in html, "a question is refused, not accepted"
 
 
+@pytest.mark.default
 def test_headers_hold_the_redirects_and_what_went_over_the_wire(crawl: Crawl, site: Site) -> None:
     page = recorded(crawl, site, "/redirect")
     assert page.run(HEADERS).status == "succeeded"
@@ -319,6 +324,7 @@ def test_an_icon_that_broke_off_in_a_tab_that_was_killed_is_fetched_again(crawl:
     assert (page.folder / "favicon" / "favicon.ico").read_bytes() == ICON
 
 
+@pytest.mark.default
 def test_outlinks_are_absolute_and_without_fragment(crawl: Crawl, site: Site) -> None:
     page = captured(crawl, site, "/")
     outcome = page.run(OUTLINKS)
@@ -371,6 +377,7 @@ def test_a_file_is_marked_and_page_hooks_leave_it_alone(crawl: Crawl, site: Site
     assert [(outcome.code, outcome.status) for outcome in outcomes] == [(10, "skipped")] * 2
 
 
+@pytest.mark.default
 def test_a_hook_leaves_no_temporary_file(colour: Snapshot) -> None:
     left = [path.name for path in colour.folder.rglob("*") if path.name.endswith(".tmp")]
     assert not left

@@ -33,6 +33,7 @@ def tabs(crawl: Crawl) -> list[dict[str, str]]:
     return [each for each in listed if each["type"] == "page"]
 
 
+@pytest.mark.default
 def test_a_busy_page_is_freed_and_captured(crawl: Crawl, site: Site) -> None:
     busy = page(crawl, site, "/busy")
     assert busy.navigate().status == "succeeded"

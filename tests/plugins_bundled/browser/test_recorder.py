@@ -83,6 +83,7 @@ def network(crawl: Crawl, site: Site) -> Recording:
     return recorded(crawl, site, "/network", LAST, RESPONSES_FILES="true")
 
 
+@pytest.mark.default
 def test_every_answer_of_the_site_is_in_the_warc_once_with_its_bytes(network: Recording) -> None:
     kept: Counter[tuple[str, str, int, str]] = Counter()
     for response in network.archive.responses():
@@ -120,6 +121,7 @@ def test_the_messages_of_web_sockets_are_kept_in_their_order(network: Recording)
     assert {one["url"] for one in said} == {network.site.url_for("/network/socket").replace("http", "ws")}
 
 
+@pytest.mark.default
 def test_bodies_are_read_back_from_the_warc_with_their_digests(network: Recording) -> None:
     bodies = {(kind, uri): body for kind, uri, _, body in network.records()}
     for response in network.archive.responses():
@@ -323,6 +325,7 @@ def test_a_torn_end_is_cut_to_whole_records(network: Recording, tmp_path: Path) 
         assert torn.read_bytes() == whole[: ends[2]]
 
 
+@pytest.mark.default
 def test_a_recorder_goes_on_after_one_that_was_killed(crawl: Crawl, site: Site) -> None:
     first = recorded(crawl, site, "/colour")
     whole = first.warc.read_bytes()

@@ -62,6 +62,7 @@ def saved(crawl: Crawl, site: Site, path: str, program: str, **settings: str) ->
     return page.folder / "singlefile" / "singlefile.html"
 
 
+@pytest.mark.default
 @pytest.mark.parametrize("path", ["/article", "/csp"])
 def test_the_file_shows_the_page_and_asks_the_site_for_nothing(
     crawl: Crawl, site: Site, program: str, reader: CDPConnection, path: str

@@ -11,6 +11,8 @@ from urllib.parse import parse_qs
 
 import pytest
 
+pytestmark = pytest.mark.default
+
 if TYPE_CHECKING:
     from tests.plugins_bundled.programs.conftest import Page
 

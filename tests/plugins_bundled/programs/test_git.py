@@ -15,6 +15,8 @@ import pytest
 from archivebox.contract.discovery import BUNDLED
 from tests.site.gitrepo import make_repository
 
+pytestmark = pytest.mark.default
+
 if TYPE_CHECKING:
     from tests.plugins_bundled.programs.conftest import Page, WayOut
 

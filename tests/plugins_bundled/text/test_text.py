@@ -91,6 +91,7 @@ def store_dom(snapshot: Path, html: str) -> None:
     (snapshot / "dom" / "output.html").write_text(html)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "darwin", reason="it takes no limit of memory")
 def test_what_would_become_a_tree_of_gigabytes_is_not_read(tmp_path: Path) -> None:
     """Each of the paragraphs opens all the elements anew that the first one left open."""

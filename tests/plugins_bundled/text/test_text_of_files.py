@@ -18,6 +18,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 from tests.site.pictures import pdf
 
+pytestmark = pytest.mark.slow
+
 PLUGINS = Path(__file__).parents[3] / "archivebox" / "plugins"
 # It takes the words of whisper's command line, writes its files, and hears the length of the recording.
 LISTENER = """#!/usr/bin/env python3

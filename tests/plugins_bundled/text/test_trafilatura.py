@@ -11,6 +11,8 @@ import pytest
 
 from tests.programs import Programs
 
+pytestmark = pytest.mark.slow
+
 CHECKOUT = Path(__file__).parents[3]
 HOOK = CHECKOUT / "archivebox" / "plugins" / "trafilatura" / "on_Snapshot__59_trafilatura.py"
 ARTICLE = CHECKOUT / "tests" / "site" / "pages" / "article.html"

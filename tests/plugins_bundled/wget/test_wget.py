@@ -151,6 +151,7 @@ def test_what_may_be_different_later_is_tried_again(wget: "Wget", site: Site, pa
     assert run.files == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["/stall", "/never", "/trickle"])
 def test_a_server_that_does_not_go_on_costs_the_hooks_time_and_no_more(wget: "Wget", site: Site, path: str) -> None:
     run = wget(site.url_for(path), WGET_TIMEOUT="4")
@@ -166,6 +167,7 @@ def test_no_server_at_all_is_tried_again(wget: "Wget") -> None:
     assert "the network failed" in run.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trouble", ["/404", "/500", "/never", "/stall", "/trickle"])
 def test_a_page_is_kept_when_what_it_shows_is_not_to_be_had(
     wget: "Wget", site: Site, page_server: Callable[[str], str], trouble: str

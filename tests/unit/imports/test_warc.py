@@ -211,6 +211,7 @@ def test_what_is_not_a_warc_file_is_refused(tmp_path: Path, content: bytes) -> N
         open_warc(tmp_path / "a.warc.gz").report()  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_a_body_that_unpacks_to_too_much_is_cut(tmp_path: Path) -> None:
     bomb = gzip.compress(bytes(http_body.UNPACKED_ALWAYS * 2))
     write_warc(tmp_path / "a.warc", [PAGE, Said(PICTURE.url, bomb, "image/png", headers={"Content-Encoding": "gzip"})])
@@ -218,6 +219,7 @@ def test_a_body_that_unpacks_to_too_much_is_cut(tmp_path: Path) -> None:
     assert '"truncated":"length"' in (folder / "responses" / "index.jsonl").read_text()
 
 
+@pytest.mark.slow
 def test_a_page_that_cannot_be_parsed_is_imported_without_its_text(tmp_path: Path) -> None:
     write_warc(tmp_path / "a.warc", [Said("http://a.example/", b"<div>" * 200_000)])
     page = read(open_warc(tmp_path / "a.warc"))[0][0]

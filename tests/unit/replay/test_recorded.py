@@ -112,6 +112,7 @@ def test_xml_that_nobody_draws_is_shown_as_its_source(folder: Path) -> None:
     assert reply(folder, "/icon.xml")[0].mimetype == "application/xml"
 
 
+@pytest.mark.slow
 def test_a_page_that_no_parser_is_to_read_is_shown_as_its_source(folder: Path) -> None:
     answer, body = reply(folder, "/deep")
     assert (answer.status, answer.mimetype, body) == (404, "text/plain; charset=utf-8", b"<div>" * 100_000)

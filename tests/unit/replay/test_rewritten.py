@@ -20,6 +20,8 @@ from archivebox.replay.rewritten import LargeDocumentError
 from archivebox.storage.layout import DataFolder
 from tests.webserver.recording import Page, pack_recording, record
 
+pytestmark = pytest.mark.slow
+
 URL = "http://a.example/"
 MOMENT = "20261122090000"
 PLACE = ReplayContext("11.22.a.public.sig_-nature", "http://127.0.0.1:8000", MOMENT)

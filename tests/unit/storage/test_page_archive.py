@@ -208,6 +208,7 @@ def test_more_than_four_gigabytes_and_65_535_members_are_read_by_others(tmp_path
         assert read_range(members[1].start, members[1].stop) == b"after"
 
 
+@pytest.mark.slow
 def test_more_members_than_the_old_format_counts_are_read() -> None:
     members, position = [], 0
     heads = []

@@ -16,6 +16,7 @@ SUCCEEDED = b'{"type":"ArchiveResult","status":"succeeded","refused":""}\n'
 LIMITS = RecordLimits(1_000_000, 1 << 40)
 
 
+@pytest.mark.slow
 def test_a_chunk_has_only_so_many_records(tmp_path: Path) -> None:
     log = tmp_path / "stdout.log"
     log.write_bytes(TAG * 100_000)
