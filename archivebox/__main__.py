@@ -30,15 +30,9 @@ def main() -> int:
     from archivebox.lib.garbage import paused_gc  # contextlib: what `version` need not pay
 
     with paused_gc():
-        from archivebox.workers import early_spare  # processes: what `version` need not pay
-    try:
-        with paused_gc():
-            early_spare.start(sys.argv[1:])
-            from archivebox.cli.main import main as run_command  # Django and click: what `version` need not pay
+        from archivebox.cli.main import main as run_command  # Django and click: what `version` need not pay
 
-        return run_command()
-    finally:
-        early_spare.discard()
+    return run_command()
 
 
 def _serve_commands(process_id: "UUID", orchestrator_id: "UUID", pulse: "socket") -> int:

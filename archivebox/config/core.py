@@ -114,10 +114,10 @@ _WORK = (
     SettingSpec("HOOK_FILE_MAX", "integer", 16_000 * MEGABYTE, "Bytes of the largest file of a hook", minimum=MEGABYTE),
     SettingSpec("DISK_FREE_MIN", "integer", 500 * MEGABYTE, "Bytes of free disk below which no work begins", minimum=0),
     SettingSpec(
-        "SPARE_BROWSER",
+        "WARM_BROWSER",
         "boolean",
         True,
-        "Start browsers ahead: next to a server for the next crawl, for ten minutes; else as an `add` begins",
+        "Next to a server, have a browser ready for the next crawl, for ten minutes after the last one",
     ),
     SettingSpec(
         "MEASURE_REPLAY", "boolean", True, "Measure how much of each page its replay shows, while nothing else runs"

@@ -22,7 +22,7 @@ Its x-hooks say nothing. That of the older dialect which opens a tab ends at onc
 DIRECT = "direct"
 """What ``network`` says of a hook that cannot use a proxy."""
 
-HOOK_FLAGS = ("ready", "finite", "session", "page", "derived", "fork", "gate")
+HOOK_FLAGS = ("ready", "finite", "session", "page", "derived", "fork", "gate", "warm")
 HOOK_LISTS = ("exclusive", "after", "argv", "sources", "tells", "preload")
 
 
@@ -39,8 +39,7 @@ class Hook:
     ``x-hooks`` speaks of it. ``environment``: the program that runs it where that is the Python of an environment of
     its own. ``direct``: it connects past the proxy of its crawl. ``gate``: where it fails, nothing that comes after it
     starts. ``tells``: the settings that say which others it tells of the page. ``preload``: the modules that the
-    Python of its ``environment`` imports once for many pages.
-    ``spare``: the script beside it that starts ahead what it holds.
+    Python of its ``environment`` imports once for many pages. ``warm``: may be started before its crawl is there.
     ``newer_dialect``: it prints ``failed`` for any exception. ``digest``: SHA-256 of the script.
     """
 
@@ -65,7 +64,7 @@ class Hook:
     described: bool = False
     environment: str = ""
     preload: tuple[str, ...] = ()
-    spare: str = ""
+    warm: bool = False
     newer_dialect: bool = False
     digest: str = ""
 
@@ -161,7 +160,7 @@ def read_hook(plugin: str, path: Path, name: HookName, script: Script, declared:
         gate=flags.get("gate", False) and name.event == "Snapshot" and not name.background,
         tells=lists.get("tells", ()),
         preload=lists.get("preload", ()),
-        spare=_spare(name, path, declared, warnings),
+        warm=flags.get("warm", False) and _may_be_warm(name, script, exclusive),
         argv=script.options if argv is None else tuple(item.lstrip("-") for item in argv),
         applies=_applies(name, declared, warnings),
         interpreter=script.interpreter,
@@ -172,15 +171,9 @@ def read_hook(plugin: str, path: Path, name: HookName, script: Script, declared:
     return hook, warnings
 
 
-def _spare(name: HookName, path: Path, declared: JSON, warnings: list[str]) -> str:
-    """The script beside a hook of a crawl that starts ahead what it holds; empty: there is none."""
-    script = declared.get("spare", "") if isinstance(declared, dict) else ""
-    if script == "":
-        return ""
-    if name.event == "Crawl" and isinstance(script, str) and "/" not in script and path.with_name(script).is_file():
-        return script
-    warnings.append(f'"spare" in "x-hooks" of {name} names no script beside a hook of a crawl and is ignored')
-    return ""
+def _may_be_warm(name: HookName, script: Script, exclusive: tuple[str, ...]) -> bool:
+    """Whether it works for a whole crawl, and needs nothing to begin that only one hook may have."""
+    return name.event == "Crawl" and name.background and script.interpreter == "python" and not exclusive
 
 
 def _applies(name: HookName, declared: JSON, warnings: list[str]) -> Applies:
@@ -215,6 +208,6 @@ def _metadata(
             flags[key] = value
         elif key in HOOK_LISTS and isinstance(value, list) and all(isinstance(item, str) for item in value):
             lists[key] = string_list(value)
-        elif key not in ("applies", "spare") and (key, value) != ("network", DIRECT):
+        elif key != "applies" and (key, value) != ("network", DIRECT):
             warnings.append(f'"{key}" in "x-hooks" of {name} is not understood and is ignored')
     return flags, lists

@@ -195,11 +195,6 @@ class DataFolder:
         return self.run / "spawn"
 
     @property
-    def spares(self) -> Path:
-        """Where programs run that were started ahead for the next crawl; they leave nothing there."""
-        return self.run / "spare"
-
-    @property
     def tabs(self) -> Path:
         """A file for each tab that this machine may have open, locked while it is."""
         return self.run / "tabs"
@@ -229,6 +224,10 @@ class DataFolder:
 
     def spawn_log(self, process_id: object) -> Path:
         return self.spawn_logs / f"{process_id}.jsonl"
+
+    def warm_hooks(self, process_id: object) -> Path:
+        """Where hooks wait that a worker has started ahead of their crawl."""
+        return self.run / "warm" / str(process_id)
 
     def exit_record(self, pid: int, start_ticks: int) -> Path:
         return self.exits / f"{pid}-{start_ticks}.json"

@@ -134,8 +134,6 @@ LOOK_FIRST = {
     "plugins/base/programs.py",
     "plugins/base/tab.py",
     "plugins/chrome/memory.py",
-    "plugins/chrome/spare.py",
-    "plugins/chrome/spare_browser.py",
     "web/server/connection_limit.py",
 }
 """What uses it where it is there."""

@@ -7,7 +7,7 @@ from archivebox.lib.processes.adoption import AdoptedChild, adopt
 from archivebox.lib.processes.children import Child, foreground_child, unreaped
 from archivebox.lib.processes.ending import EXEC_SECONDS, StrayProcesses
 from archivebox.lib.processes.exits import UNSEEN, ExitJournal, ExitStatus
-from archivebox.lib.processes.forkserver import LATER_AFTER, ForkedChild, ForkServer, ForkServerGone
+from archivebox.lib.processes.forkserver import ForkedChild, ForkServer, ForkServerGone
 from archivebox.lib.processes.identity import ProcessIdentity
 from archivebox.lib.processes.launch import MARK, Launch
 from archivebox.lib.processes.linux import punch_hole
@@ -24,7 +24,6 @@ from archivebox.lib.processes.watcher import ExitWatcher
 
 __all__ = [
     "EXEC_SECONDS",
-    "LATER_AFTER",
     "MARK",
     "NOBODY",
     "PORTABLE",

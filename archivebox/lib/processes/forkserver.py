@@ -37,10 +37,6 @@ MESSAGE_SECONDS = 0.01
 ANSWER_SECONDS = 5.0
 """Seconds in which a warm fork server forks, or tells of an end; it takes 1 ms. Then it hangs, or was stopped."""
 
-LATER_AFTER = 0.1
-"""Seconds after a request until modules are imported that are wanted later: a browser that starts meanwhile has the
-processors to itself until then."""
-
 WARM_UP_SECONDS = 30.0
 """Seconds in which a fork server has to be ready; it takes 0.1 on an idle machine."""
 
@@ -56,8 +52,8 @@ class ForkServer:
     """One warm Python, and the children forked from it.
 
     ``preload`` names modules, and ``later`` those that it imports once it has started something and nobody has asked
-    for more for ``later_after`` seconds; ``sys_path`` has folders to find them in. ``data_dir`` and ``process_id`` mark
-    the server itself. Thread-safe. It dies with the *thread* that called ``start`` (PR_SET_PDEATHSIG): one that stays.
+    for more; ``sys_path`` has folders to find them in. ``data_dir`` and ``process_id`` mark the server itself.
+    Thread-safe. It dies with the *thread* that called ``start`` (PR_SET_PDEATHSIG): one that stays.
     """
 
     def __init__(
@@ -68,7 +64,6 @@ class ForkServer:
         log: Path,
         spawn_log: Path | None,
         later: Sequence[str] = (),
-        later_after: float = LATER_AFTER,
         sys_path: Sequence[str] = (),
         data_dir: Path | None = None,
         process_id: str | None = None,
@@ -76,7 +71,6 @@ class ForkServer:
         self.python = python
         self.listener: Listener | None = None
         self._preload, self._later, self._sys_path = list(preload), list(later), list(sys_path)
-        self._later_after = later_after
         self._log, self._spawn_log = log, spawn_log
         self._environment = {name: os.environ[name] for name in _INHERITED if name in os.environ}
         self._environment[MARK] = process_id or NOBODY
@@ -164,7 +158,6 @@ class ForkServer:
                 "sys_path": self._sys_path,
                 "preload": self._preload,
                 "later": self._later,
-                "later_after": self._later_after,
             }
             fds = (theirs.fileno(),) if spawn_log is None else (theirs.fileno(), spawn_log)
             return subprocess.Popen(

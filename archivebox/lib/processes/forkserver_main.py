@@ -31,6 +31,7 @@ MARK = b"ARCHIVEBOX_PROCESS_ID="
 MARK_LENGTH = 36
 MESSAGE_SIZE = 1 << 18
 BEFORE_FIRST = 0.1  # seconds for the first request to come; what is imported later would hold it up
+LATER_AFTER = 0.1  # seconds without a request, from the first one on: a browser that starts has the processors then
 UNCHANGED_FOR = 2.0  # seconds after which the bytecode of a script is kept: it tells changes of the file by the second
 NOT_STARTED = 125  # exit code of a child whose worker died before it said go: it ran nothing
 
@@ -85,14 +86,11 @@ def start_ticks(pid: int) -> int:
 class Server:
     """One client, any number of children; ``serve`` returns in a child only."""
 
-    def __init__(
-        self, channel: socket.socket, spawn_log: int | None, memory: ProcessMemory, later: list[str], later_after: float
-    ) -> None:
+    def __init__(self, channel: socket.socket, spawn_log: int | None, memory: ProcessMemory, later: list[str]) -> None:
         self.channel = channel
         self.spawn_log = spawn_log
         self.memory = memory
         self.later = later  # modules that are imported once nobody asks for anything
-        self.later_after = later_after  # seconds without a request, from the first one on
         self.poll = select.epoll()
         self.poll.register(channel.fileno(), select.EPOLLIN)
         self.children: dict[int, int] = {}  # pidfd -> pid
@@ -107,7 +105,7 @@ class Server:
                     self.report(fd)
                 elif (job := self.receive_request()) is not None:
                     return job
-            patience = self.later_after if ready else 0
+            patience = LATER_AFTER if ready else 0
             if not ready:
                 preload([self.later.pop(0)])
                 freeze_gc()
@@ -381,8 +379,8 @@ def start(arguments: dict[str, object]) -> Server:
     preload([str(name) for name in list_of(arguments["preload"])])
     log = arguments["spawn_log"]
     channel = socket.socket(fileno=int(str(arguments["channel"])))
-    later, later_after = [str(name) for name in list_of(arguments["later"])], float(str(arguments["later_after"]))
-    server = Server(channel, int(str(log)) if log is not None else None, find_memory(), later, later_after)
+    later = [str(name) for name in list_of(arguments["later"])]
+    server = Server(channel, int(str(log)) if log is not None else None, find_memory(), later)
     freeze_gc()
     server.send({"ready": True})
     return server

@@ -2,7 +2,7 @@
 """Launch Chromium once for a crawl on this machine, keep watch over it and its tabs, and end it on TERM.
 
 Others find it through `session.json` in this hook's folder and speak to it through the relay here, with which it ends:
-Chromium leaves when its pipe is closed. It may have been started ahead (`spare.py`). For a crawl that begins with a
+Chromium leaves when its pipe is closed. It may be launched before its crawl is there. For a crawl that begins with a
 file it is launched when a tab is wanted. A tab belongs to the process named in its first address
 (`about:blank#archivebox-<pid>-<start ticks>-<Snapshot>`): when that process is gone, its tab is closed here.
 """
@@ -17,19 +17,18 @@ import selectors
 import time
 
 from browser import Browser
-from first_tab import FILE as FIRST_TAB
-from first_tab import offer_tab
+from browser_profile import is_fresh
 from memory import LOOK_AGAIN, MB, end_large_renderers
 from relay import Relay
 from relay.screencast import Screencast
 from shared_files import OF_BROWSER, remove_files, write_shared_files
-from spare_browser import TakenBrowser, take_spare
 
 from archivebox.plugins.base import Hook, Settings, StopRequest, log, ready, try_again, write_atomically
 from archivebox.plugins.base.cdp import CDPError, CDPEvent
 from archivebox.plugins.base.lifeline import end_with_engine
 from archivebox.plugins.base.media_types import is_file_url
 from archivebox.plugins.base.programs import open_process, start_ticks
+from archivebox.plugins.base.warm import CrawlToCome
 
 SESSION, WANTED = "session.json", "wanted"
 WANTED_LOOK = 0.02  # seconds between two looks for who wants a tab, in a crawl that began with a file
@@ -103,12 +102,6 @@ def endpoints(relay: Relay, screencast: Screencast) -> dict[str, object]:
     return {"socket": relay.socket, "ws_url": relay.url, "screencast": screencast.socket}
 
 
-def end_with_parent(browser: TakenBrowser, selector: selectors.BaseSelector) -> None:
-    """End a browser whose parent has gone: nobody else would."""
-    selector.unregister(browser.parent)
-    browser.kill()
-
-
 def serve(browser: Browser, stop: StopRequest, memory_max: int) -> int:
     """Relay and watch until told to stop (0) or until the browser has ended (1); `memory_max`: bytes of a page."""
     version = browser.version()
@@ -117,12 +110,8 @@ def serve(browser: Browser, stop: StopRequest, memory_max: int) -> int:
         screencast = Screencast(relay, browser.folder)
         watch = TabWatch(relay, screencast)
         selector.register(stop, selectors.EVENT_READ, lambda _: None)
-        if isinstance(browser, TakenBrowser):
-            selector.register(browser.parent, selectors.EVENT_READ, lambda _: end_with_parent(browser, selector))
         session = describe(browser, version) | endpoints(relay, screencast)
         write_shared_files(cdp_url=relay.url, pid=browser.pid)
-        if isinstance(browser, TakenBrowser):
-            offer_tab(browser.first_tab)
         write_atomically(SESSION, json.dumps(session, indent=2) + "\n", secret=True)
         ready()
         look_at = 0.0
@@ -144,17 +133,43 @@ def wait_until_wanted(stop: StopRequest) -> None:
         select.select([stop], [], [], WANTED_LOOK)
 
 
+def launch_ahead(crawl: CrawlToCome, stop: StopRequest) -> Browser | None:
+    """Launch the browser, and wait with it for its crawl; None: its profile is somebody's by now, so launch another.
+
+    Ends the hook where no crawl comes. No profile of somebody's is opened ahead: a crawl copies it as it is then.
+    """
+    settings, browser, came = Settings(), None, False
+    try:
+        if is_fresh(settings):
+            browser = Browser(settings)
+            browser.version()
+            crawl.say_that_we_wait()
+            there = select.select([stop, crawl, browser.pipe], [], [])[0]
+            came = crawl in there and crawl.arrive()
+    except CDPError as error:
+        log(str(error))
+    if came and is_fresh(Settings()):
+        return browser
+    if browser is not None:
+        browser.end()
+    if not came:
+        raise SystemExit(0 if stop else 1)
+    return None
+
+
 def main() -> None:
     stop = StopRequest()
     end_with_engine()
-    remove_files((SESSION, WANTED, FIRST_TAB, *OF_BROWSER))
+    crawl = CrawlToCome.from_environment()
+    browser = None if crawl is None else launch_ahead(crawl, stop)
+    remove_files((SESSION, WANTED, *OF_BROWSER))
     settings = Settings()
     if is_file_url(Hook.from_argv().url):
         ready()
         wait_until_wanted(stop)
         if stop:
             return
-    browser = take_spare(settings) or Browser(settings)
+    browser = browser or Browser(settings)
     code = 1
     try:
         code = serve(browser, stop, settings.int("CHROME_MEMORY_MAX") * MB)
@@ -164,7 +179,7 @@ def main() -> None:
         log("told to stop while Chromium was starting")
         code = 0
     finally:
-        remove_files((SESSION, WANTED, FIRST_TAB, *OF_BROWSER))
+        remove_files((SESSION, WANTED, *OF_BROWSER))
         browser.end()
     raise SystemExit(code)
 

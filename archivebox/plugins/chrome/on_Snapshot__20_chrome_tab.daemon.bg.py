@@ -16,7 +16,6 @@ import selectors
 import signal
 import time
 
-from first_tab import take_tab
 from launch import NARROWEST, window
 from memory import was_ended_just_now
 from shared_files import OF_TAB, remove_files, write_shared_files
@@ -118,33 +117,12 @@ class TabHolder:
         connection.send("Target.setDiscoverTargets", {"discover": True})
         # The browser's hook watches us by this.
         mark = f"about:blank#archivebox-{os.getpid()}-{start_ticks(os.getpid())}-{hook.snapshot_id}"
-        self.target, self.session = self._take_first_tab(mark) or self._open_tab(mark)
+        self.target = connection.call("Target.createTarget", {"url": mark, "newWindow": True})["targetId"]
+        self.session = connection.call("Target.attachToTarget", {"targetId": self.target, "flatten": True})["sessionId"]
         connection.call_all(page_set_up(settings, agent), self.session)
         self._crash = ""  # the browser's word for how the tab ended, if it crashed
         self._asked, self._dead_at = 0, 0.0  # a look at a page that may not answer any more
         self._hidden_headers = sorted(hidden_headers(settings))
-
-    def _take_first_tab(self, mark: str) -> tuple[str, str] | None:
-        """Take the tab that was opened ahead, unless another page has; returns its target and our session with it."""
-        target = take_tab(browser_folder())
-        if not target:
-            return None
-        try:
-            session = self._attach(target)
-            script = {"expression": f"location.replace({json.dumps(mark)})"}
-            self.connection.call("Runtime.evaluate", script, session=session)
-        except CommandFailed as error:
-            log(f"the tab that was opened ahead is gone: {error}")
-            return None
-        return target, session
-
-    def _open_tab(self, mark: str) -> tuple[str, str]:
-        target: str = self.connection.call("Target.createTarget", {"url": mark, "newWindow": True})["targetId"]
-        return target, self._attach(target)
-
-    def _attach(self, target: str) -> str:
-        session: str = self.connection.call("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
-        return session
 
     def describe(self, session: Params) -> Params:
         browser, _, secret = session["ws_url"].rpartition("/")

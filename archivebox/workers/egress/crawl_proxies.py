@@ -146,11 +146,6 @@ class CrawlProxies:
         self._reserved = listen(0)
         return Proxy(f"{LOOPBACK}:{self._reserved.getsockname()[1]}", "")
 
-    def adopt_reserved(self, listener: socket.socket) -> None:
-        """Reserve a port that somebody else has made for the next crawl."""
-        self.drop_reserved()
-        self._reserved = listener
-
     def assign_reserved(self, crawl_id: UUID) -> None:
         """Let a crawl that has no port yet have the one that is reserved."""
         if self._reserved is not None and crawl_id not in self._proxies:

@@ -32,7 +32,6 @@ from archivebox.storage.layout import HOOK_RUNS
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.hooks.capped_log import cut_all
 from archivebox.workers.execute.hooks.process import HookProcess
-from archivebox.workers.execute.hooks.spare import SpareProcess
 from archivebox.workers.execute.leased_item import LeasedItem
 from archivebox.workers.execute.steps.executor import StepExecutor
 from archivebox.workers.execute.steps.rules import HookRules
@@ -62,10 +61,11 @@ class CrawlRunExecutor(LeasedItem):
         self.preempted = False
         self.began = engine.loop.time()
         self.rules = CrawlRules(self)
-        self.spare = engine.spares.claim(loaded.crawl_id, loaded.call)
+        warm = engine.warm_hooks.claim(loaded.crawl_id, loaded.call)
         call = replace(loaded.call, proxy=engine.proxies.proxy_of(loaded.crawl_id))
         schedule = Schedule(Planned(hook) for hook in discover_hooks("Crawl"))
         self.steps = StepExecutor(self, call, schedule, self.rules, self.rules)
+        self.steps.runs.warm = warm
         self.steps.runs.end_leftovers([row for row in loaded.running if not self._resume(row)])
         self._skip_ended(loaded.ended)
 
@@ -152,9 +152,9 @@ class CrawlRunExecutor(LeasedItem):
         self.finish()
 
     def finish(self) -> None:
-        if self.spare is not None:
-            self.spare.finish()
-        self.engine.spares.note_use(self.steps.call)
+        if self.steps.runs.warm is not None:
+            self.engine.warm_hooks.discard(self.steps.runs.warm)
+        self.engine.warm_hooks.note_use(self.steps.call)
         self.engine.unstartable.pop(self.crawl_id, None)
         super().finish()
 
@@ -179,9 +179,6 @@ class CrawlRules(HookRules):
 
     def hook_started(self, item: Planned, run: HookProcess) -> None:
         """There is no result to write it to."""
-
-    def spare_of(self, item: Planned) -> SpareProcess | None:
-        return self._executor.spare if item.hook.spare else None
 
     def settle(self, item: Planned, result: Outcome, reason: str = "") -> None:
         item.status = str(result.status)

@@ -24,8 +24,8 @@ from archivebox.workers.execute.capacity.slots import LATE_AFTER, HookSlots
 from archivebox.workers.execute.capacity.tabs import Tabs
 from archivebox.workers.execute.hooks.output import RecordLimits
 from archivebox.workers.execute.hooks.output_watch import Outputs
-from archivebox.workers.execute.hooks.spares import Spares
 from archivebox.workers.execute.hooks.starter import HookStarter
+from archivebox.workers.execute.hooks.warm_hook import WarmHooks
 from archivebox.workers.execute.interfaces import Interfaces
 from archivebox.workers.execute.journal import Journal
 from archivebox.workers.queue.disk_space import DiskSpaceGuard
@@ -93,7 +93,7 @@ class Engine:
         self.outputs = Outputs(loop)
         self.starter = HookStarter(process, self.journal, self.exits)
         self.proxies = CrawlProxies(loop, ports_in)
-        self.spares = Spares(self)
+        self.warm_hooks = WarmHooks(self)
         self.interfaces = Interfaces(self.journal, self.proxies, self.machine_id)
         self.programs = Programs()
         self.disk = DiskSpaceGuard(DATA_FOLDER.root, settings.get_int("DISK_FREE_MIN"), self._room_changed)
@@ -194,7 +194,7 @@ class Engine:
         return {identity for identity in adopted_children if not identity.is_zombie()}
 
     async def close(self) -> None:
-        await self.spares.end()
+        await self.warm_hooks.end()
         self.outputs.unwatch_all()
         self._files.shutdown()
         self._transfers.shutdown()

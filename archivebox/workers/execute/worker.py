@@ -35,7 +35,6 @@ from archivebox.lib.inotify import ATTRIB
 from archivebox.lib.lockfiles import hold
 from archivebox.machine.machine_id import is_fleet
 from archivebox.machine.process import Process
-from archivebox.workers.early_spare import EarlySpare
 from archivebox.workers.execute import poll
 from archivebox.workers.execute.capacity.load import LOOK_EVERY, Load
 from archivebox.workers.execute.engine import Engine, WorkerCount
@@ -82,7 +81,6 @@ class Worker:
         ports_in: socket.socket,
         pulse: int | None = None,
         serves: bool = False,
-        spare: EarlySpare | None = None,
     ) -> None:
         self.process = process
         self.settings = resolve_settings(base_layers())
@@ -92,9 +90,7 @@ class Worker:
         self.engine.journal.on_lost = self._lease_lost
         self.engine.journal.on_broken = self._journal_broke
         self.held = LeasedItems(self.engine)
-        self.engine.spares.is_served, self.engine.spares.is_idle = serves, lambda: not self.held.all
-        if spare is not None:
-            self.engine.spares.adopt(spare)
+        self.engine.warm_hooks.is_served, self.engine.warm_hooks.is_idle = serves, lambda: not self.held.all
         self.orphans = Orphans(self.engine, lambda: not self.held.pages)
         self.retention_days = self.settings.get_int("PROCESS_RETENTION_DAYS")
         self.removed_retention_days = self.settings.get_int("REMOVED_RETENTION_DAYS")
@@ -174,7 +170,6 @@ class Worker:
         for lease, loaded in polled.loaded.items():
             self._begin_or_release(lease, loaded, polled.asked_at)
         self._answer_requests(polled)
-        self.engine.spares.review()
         for crawl_id in polled.unneeded:
             if not idle[crawl_id].ending:
                 self._spawn(idle[crawl_id].end("requeue" if idle[crawl_id].preempted else "seal"))
@@ -296,7 +291,7 @@ class Worker:
         self.engine.proxies.keep(self.held.crawls())
         if not self.held.all:
             self.engine.starter.end_servers_of_environments()
-            self.engine.spares.start_soon()
+            self.engine.warm_hooks.start_soon()
         if page is not None:
             self.orphans.record_new()
             if not self.held.pages:
@@ -360,7 +355,7 @@ class Worker:
             self._sibling_died.clear()
             self.engine.reap_orphans()
             self.engine.exits.end_stuck_servers()
-            self.engine.spares.review()
+            self.engine.warm_hooks.review()
             if self.held.all:
                 await self._renew()
             held = [lease.pk for lease in self.held.all]
@@ -514,12 +509,10 @@ def main(
     ports_in: socket.socket,
     pulse: int | None = None,
     serves: bool = False,
-    spare: EarlySpare | None = None,
 ) -> int:
     """Be a worker until told to stop; returns the exit status. The lock file says for how long it lives.
 
     ``ports_in``: where ports of crawls are handed to the egress process. ``serves``: whether a server wants it.
-    ``spare``: what its command has started ahead.
     """
     processes.become_subreaper()
     end_hanging_transactions()
@@ -536,7 +529,7 @@ def main(
     connection.close()  # the journal's thread has one of its own
     error: BaseException | None = None
     try:
-        asyncio.run(_work(process, crew, ports_in, pulse, serves=serves, spare=spare))
+        asyncio.run(_work(process, crew, ports_in, pulse, serves=serves))
     except Exception as problem:
         error = problem
         log.exception("The worker broke action=worker_broke")
@@ -549,12 +542,6 @@ def main(
 
 
 async def _work(
-    process: Process,
-    crew: WorkerCount,
-    ports_in: socket.socket,
-    pulse: int | None,
-    *,
-    serves: bool,
-    spare: EarlySpare | None,
+    process: Process, crew: WorkerCount, ports_in: socket.socket, pulse: int | None, *, serves: bool
 ) -> None:
-    await Worker(process, crew=crew, ports_in=ports_in, pulse=pulse, serves=serves, spare=spare).run()
+    await Worker(process, crew=crew, ports_in=ports_in, pulse=pulse, serves=serves).run()

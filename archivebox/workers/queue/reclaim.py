@@ -6,6 +6,7 @@ It runs nothing; it only puts work back. Reclaiming twice changes nothing.
 import fcntl
 import logging
 import os
+import shutil
 import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -76,6 +77,7 @@ def reclaim(worker_id: UUID) -> int:
         count = sum(model.rows().reclaim(worker_id, weight) for model in work_models())
         notify_workers()
     log_path.unlink(missing_ok=True)
+    shutil.rmtree(DATA_FOLDER.warm_hooks(worker_id), ignore_errors=True)
     if count:
         log.info("Took back %d items of a dead worker action=reclaimed worker=%s", count, worker_id)
     return count
@@ -112,10 +114,12 @@ def end_impossible_waits() -> int:
 def record_start(entry: SpawnEntry, worker_id: UUID) -> None:
     """A start whose row was not committed yet."""
     key = UUID(entry.process_id)
-    if Process.objects.filter(pk=key).exists():
+    fields = {name: value for name, value in entry.row.items() if name in _COLUMNS}
+    on_record = Process.objects.filter(pk=key)
+    if on_record.exists():
+        on_record.filter(worker_type="warm").update(**fields)  # it may have been told of its crawl since
         return
     identity = entry.identity or _find_by_mark(entry.process_id)
-    fields = {name: value for name, value in entry.row.items() if name in _COLUMNS}
     row = Process(pk=key, **{"parent_id": worker_id, "machine_id": _machine_of(worker_id), **fields})
     if identity is not None:
         row.set_identity(identity)

@@ -38,7 +38,6 @@ from archivebox.lib.processes import ExitJournal, ExitStatus, ProcessIdentity
 from archivebox.lib.wakeup import wakeup_pipe
 from archivebox.machine.machine_id import is_fleet
 from archivebox.machine.process import Process
-from archivebox.workers.early_spare import EarlySpare
 from archivebox.workers.egress import process as egress
 from archivebox.workers.execute import worker
 from archivebox.workers.execute.engine import WorkerCount
@@ -74,8 +73,7 @@ class Orchestrator:
     """Keeps up to ``count`` workers alive while somebody watches.
 
     ``as_needed``: one after the other, when those that are there do not keep up; else all, for more than one page.
-    ``commands``: what one more process does, which carries out commands that people type. ``spare``: what the command
-    that wants us has started ahead, for the first worker.
+    ``commands``: what one more process does, which carries out commands that people type.
     """
 
     def __init__(
@@ -86,11 +84,9 @@ class Orchestrator:
         *,
         as_needed: bool,
         commands: ServeCommands | None = None,
-        spare: EarlySpare | None = None,
     ) -> None:
         self.process = process
         self.serve_commands = commands if os.environ.get("ARCHIVEBOX_FORK") != "0" and not processes.PORTABLE else None
-        self.spare = spare
         self.count = count
         self.as_needed = as_needed
         self.lock = lock
@@ -228,7 +224,6 @@ class Orchestrator:
     def _start_missing(self) -> None:
         while len(self.workers) < self.wanted and not self.stopping and self.workers.restarts.is_time:
             self._fork(self.workers, self._be_worker)
-            self._release_spare()
             self.workers.restarts.not_before(self._born + OTHERS_AFTER)
         if self._way_is_wanted and not self.stopping and self.egress.restarts.is_time:
             self._fork(self.egress, self._be_egress)
@@ -279,12 +274,6 @@ class Orchestrator:
             logging.shutdown()
             os._exit(code)
 
-    def _release_spare(self) -> None:
-        """It is the first worker's: what stays open here would keep it from ending."""
-        if self.spare is not None:
-            self.spare.release()
-            self.spare = None
-
     def _be_worker(self, key: UUID, pulse: socket.socket) -> int:
         self.crawl_ports.close()
         processes.set_title("archivebox worker")
@@ -296,7 +285,6 @@ class Orchestrator:
             ports_in=self.ports_in,
             pulse=pulse.detach(),
             serves=self.serve_commands is not None,
-            spare=self.spare,
         )
 
     def _be_egress(self, key: UUID, pulse: socket.socket) -> int:
@@ -452,7 +440,6 @@ def main(
     *,
     wait: bool = False,
     commands: ServeCommands | None = None,
-    spare: EarlySpare | None = None,
 ) -> int:
     """Be the orchestrator until nobody watches; returns the exit status, 0 also when another one is at work."""
     processes.become_subreaper()
@@ -471,7 +458,7 @@ def main(
         wish = settings.find_int("WORKERS")
         connections.close_all()
         count = wish or os.cpu_count() or 1
-        Orchestrator(process, count, lock, as_needed=wish is None, commands=commands, spare=spare).run()
+        Orchestrator(process, count, lock, as_needed=wish is None, commands=commands).run()
         retry_transient(recovery.close_remaining_rows, patience=RECORD_TIME)
         # Who only adds now and then has no worker that lives for ten seconds.
         cleanup_today(settings.get_int("PROCESS_RETENTION_DAYS"))

@@ -108,7 +108,8 @@ def _is_wanted(mark: str, identity: ProcessIdentity, *, adopters: bool) -> bool:
     if row is None or identity.pid == os.getpid():
         return True  # begun a moment ago; what no start has recorded, `end_unrecorded` ends
     if row.process_type != Process.TypeChoices.HOOK:
-        return row.worker_type not in {"forkserver", "spare"} or row.status == Process.StatusChoices.RUNNING
+        is_wanted = row.worker_type != "forkserver" or row.status == Process.StatusChoices.RUNNING
+        return is_wanted and row.worker_type != "warm"
     if row.status != Process.StatusChoices.RUNNING:
         return False
     if not adopters:

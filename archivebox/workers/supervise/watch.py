@@ -30,13 +30,11 @@ from archivebox.lib.processes import ProcessIdentity
 from archivebox.lib.wakeup import wakeup_pipe
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
-from archivebox.workers.early_spare import EarlySpare
 from archivebox.workers.queue import watchers
 from archivebox.workers.queue.disk_space import DiskSpaceGuard
 from archivebox.workers.queue.readiness_check import ReadinessCheck
 from archivebox.workers.queue.watchers import Only
 from archivebox.workers.supervise import orchestrator, recovery
-from archivebox.workers.supervise.recorded_spare import RecordedSpare
 
 log = logging.getLogger(__name__)
 
@@ -106,8 +104,6 @@ class OrchestratorWatch:
         self._is_over = False
         self._told = ""
         self._tell = tell
-        self.spare: RecordedSpare | None = None
-        """What this command has started ahead for its crawl."""
         require_open_files()
         settings = resolve_settings(base_layers())
         settings.check()
@@ -133,7 +129,6 @@ class OrchestratorWatch:
         self._previous = {signum: signal.signal(signum, self._interrupt) for signum in (signal.SIGINT, signal.SIGTERM)}
         self._wakeup = signal.set_wakeup_fd(self._signals_w, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        self.spare = RecordedSpare.of_command(self.parent)
         wake_local_workers()  # workers that were at work for others alone may take more now
         self.keep_orchestrator()
         return self
@@ -207,8 +202,6 @@ class OrchestratorWatch:
             with suppress(BlockingIOError):
                 os.read(self._signals_r, 512)
         processes.reap_orphans(None, own=self._own_pids())
-        if self.spare is not None:
-            self.spare.poll()
 
     def _own_pids(self) -> set[int]:
         return {self.orchestrator.pid} if self.orchestrator is not None and self.orchestrator.pid else set()
@@ -232,16 +225,13 @@ class OrchestratorWatch:
             self._stop_crash_loop(self.orchestrator)
         self.orchestrator = None
         if not orchestrator_is_running():
-            spare = self.spare.hand_over() if self.spare is not None else None
-            self.orchestrator = start_orchestrator(self.parent, partial(self._be_orchestrator, spare))
-            if spare is not None:
-                spare.release()
+            self.orchestrator = start_orchestrator(self.parent, self._be_orchestrator)
 
-    def _be_orchestrator(self, spare: EarlySpare | None, process_id: UUID) -> int:
+    def _be_orchestrator(self, process_id: UUID) -> int:
         """In the child: let go of what is the watcher's, above all its lock."""
         self._close()
         processes.set_title("archivebox orchestrator")
-        return orchestrator.main(process_id, spare=spare)
+        return orchestrator.main(process_id)
 
     def _stop_crash_loop(self, dead: Process) -> None:
         """One that ends in error soon after its start, again and again, cannot work: say so instead of storming."""
@@ -279,8 +269,6 @@ class OrchestratorWatch:
             self._end_leftovers()
         elif self.orchestrator is not None:
             self.orchestrator.poll()  # it may have found another at work and ended: its end goes on record
-        if self.spare is not None:
-            self.spare.end()
         if self._left_to_us() and not _others_watch():
             processes.StrayProcesses(self._left_to_us).end_blocking(grace=0.5)
             self._end_leftovers()

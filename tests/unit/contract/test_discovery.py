@@ -237,28 +237,22 @@ def test_metadata_is_read(tmp_path: Path) -> None:
     assert plugin.warnings == ()
 
 
-def test_a_hook_of_a_crawl_names_the_script_that_starts_ahead_what_it_holds(tmp_path: Path) -> None:
-    files, config = {"on_Crawl__01_x.bg.py": "", "spare.py": ""}, {"on_Crawl__01_x.bg.py": {"spare": "spare.py"}}
-    plugin = read(make(tmp_path / "p", files, {"x-hooks": config}))
-    assert (plugin.hooks[0].spare, plugin.warnings) == ("spare.py", ())
-
-
 @pytest.mark.parametrize(
-    ("hook", "spare"),
+    ("hook", "declared", "warm"),
     [
-        ("on_Crawl__01_x.bg.py", "absent.py"),
-        ("on_Crawl__01_x.bg.py", "../p/spare.py"),
-        ("on_Crawl__01_x.bg.py", 5),
-        ("on_Snapshot__01_x.bg.py", "spare.py"),
+        ("on_Crawl__01_x.bg.py", {"warm": True}, True),
+        ("on_Crawl__01_x.bg.py", {}, False),
+        ("on_Crawl__01_x.py", {"warm": True}, False),
+        ("on_Crawl__01_x.bg.sh", {"warm": True}, False),
+        ("on_Crawl__01_x.bg.py", {"warm": True, "exclusive": ["disk"]}, False),
+        ("on_Snapshot__01_x.bg.py", {"warm": True}, False),
     ],
 )
-def test_a_script_that_cannot_be_started_ahead_is_ignored_with_a_warning(
-    tmp_path: Path, hook: str, spare: object
+def test_background_hooks_of_crawls_may_be_started_before_their_crawl(
+    tmp_path: Path, hook: str, declared: dict[str, object], warm: bool
 ) -> None:
-    files = {hook: "", "spare.py": ""}
-    plugin = read(make(tmp_path / "p", files, {"x-hooks": {hook: {"spare": spare}}}))
-    assert plugin.hooks[0].spare == ""
-    assert len(plugin.warnings) == 1
+    plugin = read(make(tmp_path / "p", {hook: ""}, {"x-hooks": {hook: declared}}))
+    assert (plugin.hooks[0].warm, plugin.warnings) == (warm, ())
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_every_record_type_is_there_and_no_other() -> None:
 
 
 def test_every_key_of_x_hooks_is_there_and_no_other() -> None:
-    assert words([row[0] for row in table("key")]) == {*HOOK_FLAGS, *HOOK_LISTS, "applies", "network", "spare"}
+    assert words([row[0] for row in table("key")]) == {*HOOK_FLAGS, *HOOK_LISTS, "applies", "network"}
 
 
 def test_every_option_and_event_is_there_and_no_other() -> None:

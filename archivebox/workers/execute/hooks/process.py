@@ -26,10 +26,10 @@ from archivebox.lib.processes import Child, ExitStatus, Launch, Tree
 from archivebox.lib.processes.exits import NO_ROOM
 from archivebox.machine.process import Process
 from archivebox.storage.layout import hook_file
-from archivebox.workers.early_spare import SOCKET
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.hooks.listener import OutputListener
 from archivebox.workers.execute.hooks.row import HookRow
+from archivebox.workers.execute.hooks.warm_hook import WarmHook
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import folder_unusable, is_of_folder
 
@@ -75,6 +75,8 @@ class HookProcess:
         self.listener = OutputListener(self, self._files)
         self.output = self.listener.output
         self.pass_fds: tuple[int, ...] = ()
+        self.warm: WarmHook | None = None
+        """Its process, where that was started ahead."""
         self.child: Child | None = None
         self.ended_unwatched = False
         """Whether it ended while no worker had it."""
@@ -103,11 +105,6 @@ class HookProcess:
         self._is_hurried = False
         """Whether it got less time to end after it had been told to stop."""
 
-    def inherit_spare(self, descriptor: int) -> None:
-        """Have it inherit the way to what was started ahead for it."""
-        self.pass_fds = (*self.pass_fds, descriptor)
-        self.call = self.call._replace(env={**self.call.env, SOCKET: str(descriptor)})
-
     # --- starting ---------------------------------------------------------------------------------------------
 
     def start(self) -> bool:
@@ -122,7 +119,7 @@ class HookProcess:
             refusal = folder_unusable(error) if is_of_folder(error) else _could_not_start(error)
             return self._refuse(error, refusal)
         try:
-            self.child = self.engine.starter.spawn(launch, self.hook.preload)
+            self.child = self._spawn(launch)
         except OSError as error:
             return self._refuse(error, _could_not_start(error))
         self.row.record_start(self.child.identity)
@@ -177,6 +174,11 @@ class HookProcess:
             os.write(descriptor, os.fsencode(text))
         finally:
             os.close(descriptor)
+
+    def _spawn(self, launch: Launch) -> Child:
+        if self.warm is not None:
+            return self.warm.hand_over(launch)
+        return self.engine.starter.spawn(launch, self.hook.preload)
 
     def _launch(self) -> Launch:
         return Launch(

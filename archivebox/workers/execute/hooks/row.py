@@ -1,5 +1,6 @@
 """Owns the row of one run of a hook: what it says from the start on, and from the end on."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -13,17 +14,17 @@ from archivebox.lib.jsonl import JSON
 from archivebox.lib.processes import UNSEEN, ExitStatus, ProcessIdentity
 from archivebox.machine.process import Process
 from archivebox.machine.process_row import end_reason_of, exited_columns, started_columns
-from archivebox.workers.execute.engine import Engine
 from archivebox.workers.queue.lease import Lease
 
 if TYPE_CHECKING:
+    from archivebox.workers.execute.engine import Engine
     from archivebox.workers.execute.hooks.listener import OutputListener
 
 
 class HookRow:
     """One Process row, written through the journal; before that, the spawn log has it."""
 
-    def __init__(self, engine: Engine, lease: Lease, process_id: UUID | None) -> None:
+    def __init__(self, engine: "Engine", lease: Lease | None, process_id: UUID | None = None) -> None:
         self.process_id = process_id or new_id()
         self.mark = str(self.process_id)
         self.started_at: datetime | None = None
@@ -34,6 +35,7 @@ class HookRow:
         self.stderr = ""
         """The end of what it printed for people, once it has ended."""
         self._engine, self._lease = engine, lease
+        self._is_on_record = process_id is not None
         self._columns: dict[str, object] = {}
         self._is_final = False
 
@@ -46,12 +48,13 @@ class HookRow:
         """Why it ended: what we did to it, else what the kernel says."""
         return self.end_reason or end_reason_of(self.exit_code)
 
-    def announce(self, call: HookCall, work: dict[str, UUID]) -> None:
+    def announce(self, call: HookCall, work: Mapping[str, object]) -> None:
         """Say in the spawn log that it is about to be started."""
         self._columns = {
             "machine_id": self._engine.machine_id,
             "parent_id": self._engine.process_id,
             "process_type": Process.TypeChoices.HOOK,
+            "worker_type": "",
             "plugin": call.hook.plugin,
             "hook_name": call.hook.file_name,
             "cmd": list(call.argv),
@@ -66,16 +69,18 @@ class HookRow:
     def record_start(self, identity: ProcessIdentity) -> None:
         """Put on record who it became."""
         self._engine.starter.started(self.mark, identity)
-        self._engine.journal.belongs_to(self._lease)
-        self._insert(started_columns(identity, self.started_at))
+        if self._lease is not None:
+            self._engine.journal.belongs_to(self._lease)
+        self._write(started_columns(identity, self.started_at))
 
     def record_refusal(self, error: OSError) -> None:
         """Put on record that it could not be started."""
         now = timezone.now()
-        self._insert(exited_columns(UNSEEN, EndReason.EXITED, now) | {"started_at": now, "stderr": str(error)})
+        self._write(exited_columns(UNSEEN, EndReason.EXITED, now) | {"started_at": now, "stderr": str(error)})
 
-    def _insert(self, columns: dict[str, object]) -> None:
-        self._engine.journal.insert(Process, self.process_id, self._columns | columns)
+    def _write(self, columns: dict[str, object]) -> None:
+        write = self._engine.journal.update if self._is_on_record else self._engine.journal.insert
+        write(Process, self.process_id, self._columns | columns)
         self._engine.journal.after_commit(self._engine.starter.committed)
 
     def recall(self, row: Process) -> None:
@@ -97,7 +102,8 @@ class HookRow:
             "stderr_size": stderr_size,
             "output_cut": listener.output.is_beyond_cap or listener.errors.cut,
         }
-        self._engine.journal.belongs_to(self._lease)
+        if self._lease is not None:
+            self._engine.journal.belongs_to(self._lease)
         self._engine.journal.update(Process, self.process_id, columns)
 
 

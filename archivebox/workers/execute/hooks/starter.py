@@ -15,7 +15,6 @@ from archivebox.hooks import HOOK_PATH
 from archivebox.lib import processes
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.processes import (
-    LATER_AFTER,
     Child,
     ExitStatus,
     ExitWatcher,
@@ -110,8 +109,6 @@ class HookStarter:
         self._own = _folder_of(sys.executable)
         self._used_once: set[str] = set()
         """Pythons of environments by which a hook has been started since the worker was idle."""
-        self.later_after = LATER_AFTER
-        """Seconds after a hook's start until a fork server goes on to warm up."""
         self._servers: dict[str, RecordedServer] = {}
         """By the folder that their Python really lies in: an environment that was upgraded is another."""
 
@@ -185,7 +182,6 @@ class HookStarter:
             python=python,
             preload=preload,
             later=later,
-            later_after=self.later_after,
             log=DATA_FOLDER.process_log("forkserver", key, "stderr"),
             spawn_log=self._spawn_log.path,
             sys_path=[str(HOOK_PATH)],

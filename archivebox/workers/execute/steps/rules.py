@@ -9,7 +9,6 @@ from archivebox.contract.binaries import BinaryRequest
 from archivebox.contract.outcomes import Outcome
 from archivebox.contract.records import Record
 from archivebox.workers.execute.hooks.process import HookProcess
-from archivebox.workers.execute.hooks.spare import SpareProcess
 from archivebox.workers.execute.steps.schedule import Planned
 
 
@@ -33,11 +32,6 @@ class HookRules(ABC):
 
     def on_hook_waiting(self, item: Planned) -> None:  # noqa: B027 - only pages hold more than a slot
         """A hook waits for somebody else's server, and takes nothing of the machine: its slot is free already."""
-
-    def spare_of(self, item: Planned) -> SpareProcess | None:
-        """What was started ahead for a hook, whose first run inherits the way to it; None: nothing."""
-        del item
-        return None
 
     def facts_pending(self, item: Planned) -> bool:
         """Whether it cannot be said yet if a hook applies."""

@@ -21,6 +21,7 @@ from archivebox.workers.execute.hooks.heartbeat import needs_heartbeat, remove_h
 from archivebox.workers.execute.hooks.leftovers import end_leftover
 from archivebox.workers.execute.hooks.process import HookProcess
 from archivebox.workers.execute.hooks.records import accepted, keep_offset, refuse_record, store_programs
+from archivebox.workers.execute.hooks.warm_hook import WarmHook
 from archivebox.workers.execute.steps.schedule import Planned
 from archivebox.workers.queue.lease import Lease
 
@@ -35,6 +36,8 @@ class HookRuns:
         self._executor = executor
         self._engine = executor.engine
         self.lease = executor.lease
+        self.warm: WarmHook | None = None
+        """What was started ahead for one of the hooks, until that is launched."""
         self.marks: set[str] = set()
         self.ended_before: set[str] = set()
         """Marks of hooks of a worker that died; what they left behind came to the orchestrator."""
@@ -59,20 +62,20 @@ class HookRuns:
 
     def launch(self, item: Planned) -> None:
         """Start a hook; one that cannot be started is settled, and gives back what it had taken."""
-        run = self._make(item)
+        warm = self.warm
+        if warm is None or warm.call.hook != item.hook or warm.ended.done():
+            run = self._make(item)
+        else:
+            run = self._make(item, warm.process_id)
+            run.warm, self.warm = warm, None
         locks = self._executor.resources.acquire_machine_locks(item)
         run.pass_fds = (*locks, item.slot.descriptor) if isinstance(item.slot, Tab) else locks
-        spare = self._executor.rules.spare_of(item)
-        if spare is not None and spare.descriptor is not None:
-            run.inherit_spare(spare.descriptor)
         self._assign(item, run)
         started = False
         try:
             self._executor.results.hook_started(item, run)
             started = run.start()
         finally:
-            if spare is not None:
-                spare.release()
             release_machine_locks(locks)
             if not started:
                 self._remove(run)  # nobody will tell of its end

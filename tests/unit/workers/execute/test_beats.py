@@ -28,7 +28,7 @@ class Renewing(Worker):
         nothing = SimpleNamespace(reap_orphans=lambda: None, end_stuck_servers=lambda: None, review=lambda: None)
         loop = SimpleNamespace(run_in_executor=lambda *_: self.loop.create_future())
         engine = SimpleNamespace(
-            journal=self, exits=nothing, spares=nothing, reap_orphans=nothing.reap_orphans, loop=loop
+            journal=self, exits=nothing, warm_hooks=nothing, reap_orphans=nothing.reap_orphans, loop=loop
         )
         self.engine = cast("Engine", engine)
         self.held = cast("LeasedItems", SimpleNamespace(all={Lease(Snapshot, UUID(int=1), UUID(int=2), 1): None}))

@@ -160,6 +160,22 @@ class TestReclaim:
         Process.objects.filter(pk=hook.pk).close()
         assert (again(hook).exit_code, again(hook).end_reason) == (7, "exited")
 
+    def test_a_hook_that_was_started_ahead_is_its_crawls_where_the_log_says_so(self, collection: DataFolder) -> None:
+        worker = dead(process_type="worker")
+        warm, told, crawl = new_id(), new_id(), new_id()
+        log = SpawnLog(collection.spawn_log(worker.pk))
+        for key in (warm, told):
+            row(id=key, process_type="worker", worker_type="warm", pwd="/warm/chrome")
+        waiting: dict[str, JSON] = {"process_type": "worker", "worker_type": "warm", "pwd": "/warm/chrome"}
+        log.intent(str(warm), waiting)
+        log.intent(str(told), waiting)
+        log.intent(str(told), {"process_type": "hook", "worker_type": "", "pwd": "/x/chrome", "crawl_id": str(crawl)})
+        log.close()
+        reclaim(worker.pk)
+        found = {one.pk: (one.process_type, one.kind, one.pwd, one.crawl_id) for one in Process.objects.all()}
+        assert found[warm] == ("worker", "warm", "/warm/chrome", None)
+        assert found[told] == ("hook", "hook", "/x/chrome", crawl)
+
     def test_a_spawn_log_torn_in_the_middle_becomes_rows(self, collection: DataFolder) -> None:
         worker = dead(process_type="worker")
         page = leased(snapshot(), worker)
