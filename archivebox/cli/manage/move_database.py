@@ -4,8 +4,7 @@ import sys
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from archivebox.backup.database_move.move import MoveProgress, move_database
-from archivebox.backup.database_move.target import SQLITE, MoveError
+from archivebox.backup.database_move import SQLITE, MoveError, MoveProgress, move_database
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.manage.parser import Parser
 from archivebox.cli.output import counted

@@ -1,1 +1,0 @@
-"""Owns moving the rows of a collection from one database to another."""
