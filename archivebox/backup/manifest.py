@@ -1,4 +1,4 @@
-"""Owns the manifest of a generation: what is in it, a JSON line each, in the order in which folders are walked."""
+"""The manifest of a backup: what is in it, a JSON line each, in the order in which folders are walked."""
 
 import hashlib
 import json
@@ -9,16 +9,14 @@ from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
 
+from archivebox.backup.copying import walk_order
 from archivebox.lib.syncing import sync_file_system
 
 MANIFEST = "manifest.jsonl"
 FORMAT = 1
 """Of the manifest and of what lies beside it; a version that knows only older ones refuses to restore it."""
-_UNWRITTEN_LINES = 2_000
-_UNWRITTEN_BYTES = 256 * 1024 * 1024
-"""Of new files, after which these are made durable, and then named in the manifest."""
 _OUTSIDE = frozenset({"", ".", ".."})
-"""Parts that no path in a generation has."""
+"""Parts that no path in a backup has."""
 
 
 class ManifestError(Exception):
@@ -36,7 +34,7 @@ class EntryKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BackupEntry:
-    """One thing in a generation; ``path`` is relative to it.
+    """One thing in a backup; ``path`` is relative to it.
 
     ``mtime_ns``, ``ctime_ns`` and ``inode`` are those of the original: as long as they stay, nobody has written to it.
     ``target`` is where a link leads.
@@ -60,7 +58,7 @@ _FIELDS = tuple(each.name for each in fields(BackupEntry))
 class BackupSummary:
     """The last line of a manifest: what it all came to."""
 
-    generation: str = ""
+    backup: str = ""
     version: str = ""
     database: str = ""
     began_at: str = ""
@@ -71,57 +69,37 @@ class BackupSummary:
     copied_bytes: int = 0
     unread: list[str] = field(default_factory=list)
     """Files that could not be read, and are not in it."""
+    damaged: list[str] = field(default_factory=list)
+    """Files of finished pages that are gone, or are not what the page's list of hashes says."""
     changed_meanwhile: list[str] = field(default_factory=list)
     """Ids of sealed pages that were worked on while their files were copied."""
     outside: list[str] = field(default_factory=list)
     """Symbolic links to files or folders outside of the collection; what they lead to is not in it."""
 
 
-def walk_order(path: str) -> list[str]:
-    """The key by which the entries of a manifest are sorted: a folder, what is in it, the next folder."""
-    return path.split("/")
-
-
 class ManifestWriter:
-    """Writes a manifest beside the files that it names; what it names is durable."""
+    """Writes a manifest beside the files that it names."""
 
-    def __init__(self, generation: Path) -> None:
-        self._folder = generation
-        self._file = (generation / MANIFEST).open("xb")
+    def __init__(self, backup: Path) -> None:
+        self._folder = backup
+        self._file = (backup / MANIFEST).open("xb")
         self._digest = hashlib.sha256()
-        self._lines: list[bytes] = []
-        self._bytes = 0
 
-    def add(self, entry: BackupEntry, *, copied: bool = False) -> None:
+    def add(self, entry: BackupEntry) -> None:
         named = ((name, getattr(entry, name)) for name in _FIELDS)  # asdict() copies, and takes as long as all else
-        known = {name: value for name, value in named if value not in ("", 0)}
-        self._lines.append(_line(known))
-        self._bytes += entry.size if copied else 0
-        if len(self._lines) >= _UNWRITTEN_LINES or self._bytes >= _UNWRITTEN_BYTES:
-            self._commit()
+        line = _line({name: value for name, value in named if value not in ("", 0)})
+        self._digest.update(line)
+        self._file.write(line)
 
     def finish(self, summary: BackupSummary) -> None:
-        """Write the last line, which bears the hash of all others."""
-        self._commit()
-        end = {"format": FORMAT, **asdict(summary), "manifest_sha256": self._digest.hexdigest()}
-        self._write(_line(end))
-        self.close()
+        """Write the last line, which bears the hash of all others, once all files are on the disk."""
+        sync_file_system(self._folder)
+        self._file.write(_line({"format": FORMAT, **asdict(summary), "manifest_sha256": self._digest.hexdigest()}))
+        self._file.flush()
+        os.fsync(self._file.fileno())
 
     def close(self) -> None:
         self._file.close()
-
-    def _commit(self) -> None:
-        sync_file_system(self._folder)
-        for line in self._lines:
-            self._digest.update(line)
-        self._write(b"".join(self._lines))
-        self._lines.clear()
-        self._bytes = 0
-
-    def _write(self, data: bytes) -> None:
-        self._file.write(data)
-        self._file.flush()
-        os.fsync(self._file.fileno())
 
 
 def _line(record: dict[str, object]) -> bytes:
@@ -129,30 +107,26 @@ def _line(record: dict[str, object]) -> bytes:
     return json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n"
 
 
-def read_entries(generation: Path) -> Iterator[BackupEntry]:
-    """What a manifest names, as far as it can be read: that of an interrupted backup ends anywhere."""
-    with suppress(FileNotFoundError), (generation / MANIFEST).open("rb") as file:
+def read_entries(backup: Path) -> Iterator[BackupEntry]:
+    """What a manifest names, as far as it can be read: that of an interrupted backup ends anywhere.
+
+    It ends before a path that leads out of the backup, too.
+    """
+    with suppress(FileNotFoundError), (backup / MANIFEST).open("rb") as file:
         for line in file:
-            entry = _entry(line)
-            if entry is None:
+            try:
+                record = json.loads(line)
+                entry = BackupEntry(**{**record, "kind": EntryKind(record["kind"])})
+            except (ValueError, TypeError, KeyError):
+                return
+            if not _OUTSIDE.isdisjoint(entry.path.split("/")):
                 return
             yield entry
 
 
-def _entry(line: bytes) -> BackupEntry | None:
-    """None for the last line, for half a line, and for a path that leads out of the generation."""
-    try:
-        record = json.loads(line)
-        entry = BackupEntry(**{**record, "kind": EntryKind(record["kind"])})
-    except (ValueError, TypeError, KeyError):
-        return None
-    is_outside = not _OUTSIDE.isdisjoint(walk_order(entry.path))
-    return entry if line.endswith(b"\n") and not is_outside else None
-
-
-def read_summary(generation: Path) -> BackupSummary:
+def read_summary(backup: Path) -> BackupSummary:
     """The last line of a manifest, once all others are found to be as they were written. ManifestError."""
-    path = generation / MANIFEST
+    path = backup / MANIFEST
     digest, last = hashlib.sha256(), b""
     try:
         with path.open("rb") as file:
@@ -166,7 +140,7 @@ def read_summary(generation: Path) -> BackupSummary:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ManifestError(f"{path} cannot be read: {error}.") from None
     if version > FORMAT:
-        raise ManifestError(f"{generation} was made by a newer version of ArchiveBox: use that one, or a newer one.")
+        raise ManifestError(f"{backup} was made by a newer version of ArchiveBox: use that one, or a newer one.")
     if known != digest.hexdigest():
         raise ManifestError(f"{path} was changed after the backup was made.")
     return BackupSummary(**end)
@@ -175,10 +149,10 @@ def read_summary(generation: Path) -> BackupSummary:
 class ManifestCursor:
     """Looks entries up in the order of the manifest, without keeping them all in memory."""
 
-    def __init__(self, generation: Path) -> None:
-        self.folder = generation
+    def __init__(self, backup: Path) -> None:
+        self.folder = backup
         self.databases: dict[str, BackupEntry] = {}
-        self._entries = read_entries(generation)
+        self._entries = read_entries(backup)
         self._next = self._advance()
 
     def find(self, path: str) -> BackupEntry | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Protocol
 
-from archivebox.cli.errors import BadInputError, StoppedError
+from archivebox.cli.errors import BadInputError, FailedError, StoppedError
 from archivebox.cli.hangup import hang_up
 from archivebox.cli.output import Output
 from archivebox.config import logs
@@ -107,7 +107,7 @@ def carry_out(target: str, needs: Needs, given: Globals, params: Mapping[str, ob
             code = _prepare_and_run(session, target, needs, given, params)
     except (BadInputError, CollectionError, SettingError, SharedSecretError, TooFewFilesError) as problem:
         code, error = BAD_INPUT, str(problem)
-    except ObjectStoreError as problem:
+    except (FailedError, ObjectStoreError) as problem:
         code, error = OUR_ERROR, str(problem)
     except ConfError as problem:
         code, error = BAD_INPUT, f"{problem}. Fix it and try again."

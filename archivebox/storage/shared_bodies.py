@@ -50,6 +50,13 @@ def may_be_linked(path: str) -> bool:
     return is_linked_name(path.rpartition("/")[2]) or _STORED.search(path) is not None
 
 
+def stored_twin(path: str) -> str:
+    """The path of the stored body that a page's file of this path is a link to; empty for other files."""
+    digest, parts = linked_digest(path.rpartition("/")[2]), path.split("/")
+    is_of_page = digest and len(parts) > 6 and (parts[-6], parts[-2]) == (SNAPSHOTS, WARC)
+    return stored_path("/".join([*parts[:-6], STORE]), digest) if is_of_page else ""
+
+
 def remove_page(snapshot_dir: Path) -> None:
     """Delete the folder of a page, and the bodies that no other page has; OSError where something cannot be."""
     store, digests = store_of(snapshot_dir), _linked_digests(snapshot_dir / WARC)

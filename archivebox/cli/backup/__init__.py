@@ -1,4 +1,4 @@
-"""Owns the options of `archivebox backup`."""
+"""The options of `archivebox backup`."""
 
 import click
 
@@ -6,8 +6,20 @@ from archivebox.cli.declare import command, flag, global_options, option, word
 from archivebox.cli.session import Needs
 
 DESTINATION = word("destination", "DEST")
-GENERATION = click.Argument(["generation"], metavar="[GENERATION]", required=False)
-KEPT = ("last", "daily", "weekly", "monthly", "yearly")
+BACKUP = click.Argument(["backup"], metavar="[BACKUP]", required=False)
+_KEEP = [
+    option(
+        f"--keep-{name}",
+        name,
+        text="So many of the newest." if name == "last" else f"The newest of so many {name} periods.",
+        type=click.IntRange(min=0),
+        metavar="N",
+    )
+    for name in ("last", "daily", "weekly", "monthly", "yearly")
+]
+_FOLDERS = click.Choice(["exports", "logs", "machines"])
+_WITH = option("--with", "also", text="Also these; may be given more than once.", multiple=True, type=_FOLDERS)
+_REREAD = flag("--verify", "reread", text="Read what is there before it is linked, and replace damaged files.")
 
 
 class BackupGroup(click.Group):
@@ -31,47 +43,24 @@ COMMAND = BackupGroup(
     [
         command(
             "create",
-            "backup.creating:run",
+            "backup.body:create",
             "Back up the collection into a folder while it is in use. Files that have not changed since the "
             "last backup there are linked, not copied. `create` may be left out.",
-            [
-                DESTINATION,
-                flag("--verify", "reread", text="Read unchanged files of the last backup again, and replace damaged."),
-                option(
-                    "--with",
-                    "also",
-                    text="Also exports, logs or machines; may be given more than once.",
-                    multiple=True,
-                    type=click.Choice(["exports", "logs", "machines"]),
-                ),
-            ],
+            [DESTINATION, _REREAD, _WITH],
         ),
         command("list", "backup.body:list_", "The backups in a folder.", [DESTINATION], needs=Needs.NOTHING),
         command(
             "verify",
             "backup.body:verify",
             "Compare all files of a backup, or of the newest, with their hashes; exit status 1 if anything differs.",
-            [DESTINATION, GENERATION],
+            [DESTINATION, BACKUP],
             needs=Needs.NOTHING,
         ),
         command(
             "prune",
             "backup.body:prune",
-            "Delete the backups that no option keeps. The newest always stays.",
-            [
-                DESTINATION,
-                *(
-                    option(
-                        f"--keep-{name}",
-                        name,
-                        text="So many of the newest." if name == "last" else f"The newest of so many {name} periods.",
-                        type=click.IntRange(min=0),
-                        metavar="N",
-                    )
-                    for name in KEPT
-                ),
-                flag("--dry-run", text="Only say which."),
-            ],
+            "Delete the backups that no option keeps, and interrupted ones. The newest always stays.",
+            [DESTINATION, *_KEEP, flag("--dry-run", text="Only say which.")],
             needs=Needs.NOTHING,
         ),
     ],

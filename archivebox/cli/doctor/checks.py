@@ -7,14 +7,14 @@ import shutil
 import sqlite3
 import sys
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from django.db import DatabaseError, connection
 
-from archivebox.backup.last import last_backup
+from archivebox.backup.destination import last_backup
 from archivebox.cli.former_settings import without_effect
 from archivebox.cli.sandbox import sandbox_problem
 from archivebox.config.collection import is_collection
@@ -155,9 +155,9 @@ def _backup() -> Check:
     last = last_backup(DATA_FOLDER)
     if last is None:
         return Check("backup", "ok", "None was made by `archivebox backup`.", "`archivebox backup FOLDER` makes one.")
-    if last.age > OLD_BACKUP:
-        return Check("backup", "warning", f"The last is of {last.sentence}.", f"archivebox backup {last.destination}")
-    return Check("backup", "ok", f"The last is of {last.sentence}.")
+    if datetime.now(UTC) - last.made_at > OLD_BACKUP:
+        return Check("backup", "warning", f"The last is of {last}.", f"archivebox backup {last.destination}")
+    return Check("backup", "ok", f"The last is of {last}.")
 
 
 def _hard_links() -> Check:

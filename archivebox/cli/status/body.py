@@ -4,7 +4,7 @@ import shutil
 
 from django.db.models import Count, Min
 
-from archivebox.backup.last import last_backup
+from archivebox.backup.destination import last_backup
 from archivebox.cli.output import Output, counted
 from archivebox.cli.session import Session
 from archivebox.contract import reasons
@@ -45,7 +45,7 @@ def run(session: Session) -> int:
         "missing_programs": sorted(Binary.objects.here().filter(status="failed").values_list("name", flat=True)),
         "database_bytes": folder.database.stat().st_size if folder.database.exists() else None,
         "free_bytes": shutil.disk_usage(folder.root).free,
-        "last_backup": last.sentence if (last := last_backup(folder)) else None,
+        "last_backup": str(last) if (last := last_backup(folder)) else None,
     }
     session.out.facts(record, LABELS, SIZES)
     if session.out.is_for_people and failed:

@@ -63,7 +63,7 @@ def test_a_restored_collection_has_equal_rows_and_digests(cli: Type, collection:
     assert made.code == 0, made.err
     assert cli("backup", "verify", str(tmp_path / "dest")).record["is_whole"]
     (listed,) = cli("backup", "list", str(tmp_path / "dest")).records
-    assert listed["generation"] == made.record["generation"]
+    assert listed["backup"] == made.record["backup"]
 
     new = tmp_path / "new" / "data"
     new.parent.mkdir()
@@ -80,6 +80,19 @@ def test_a_restored_collection_has_equal_rows_and_digests(cli: Type, collection:
         assert (seen.code, seen.record["is_whole"]) == (0, True), seen.err
     assert {record["url"] for record in elsewhere("search", "#kept").records} == set(URLS)
     drop_database_of(new)
+
+
+@pytest.mark.once
+def test_pages_whose_files_are_gone_are_named_and_the_backup_is_made(
+    cli: Type, collection: Path, tmp_path: Path
+) -> None:
+    archive(cli, collection)
+    (gone, *_) = sorted((collection / "users").glob("*/snapshots/*/*/*/tiny/said.txt"))
+    gone.unlink()
+    done = cli("backup", str(tmp_path / "dest"))
+    assert (done.code, done.record["damaged"]) == (3, [str(gone.relative_to(collection))])
+    assert str(gone.relative_to(collection)) in done.err
+    assert cli("backup", "verify", str(tmp_path / "dest")).code == 0
 
 
 @pytest.mark.once

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.backup.generations import Destination, Generation
-from archivebox.backup.making import BackupOptions, make_backup
+from archivebox.backup.destination import DATA, Destination
+from archivebox.backup.make import make_backup
 from archivebox.backup.manifest import BackupSummary
 from archivebox.config.origin import APPLICATION_ID
 from archivebox.storage.layout import DataFolder
@@ -48,11 +48,16 @@ class Kept:
         return [stored, *links]
 
     def back_up(self, **options: object) -> BackupSummary:
-        return make_backup(self.folder, self.destination, BackupOptions(**options))  # type: ignore[arg-type]
+        return make_backup(self.folder, self.destination, **options)  # type: ignore[arg-type]
 
     @property
-    def newest(self) -> Generation:
+    def newest(self) -> Path:
         return self.destination.find(None)
+
+    @property
+    def data(self) -> Path:
+        """The copy of the data folder in the newest backup."""
+        return self.newest / DATA
 
 
 @pytest.fixture

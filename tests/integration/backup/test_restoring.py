@@ -11,8 +11,7 @@ import pytest
 
 from archivebox.backup.copying import digest_of
 from archivebox.backup.manifest import MANIFEST, BackupEntry, EntryKind, ManifestError, ManifestWriter, read_summary
-from archivebox.backup.restore_claim import RestoreClaim, RestoreError
-from archivebox.backup.restoring import RestoreReport, restore
+from archivebox.backup.restore import BackupVerdict, RestoreError, restore
 from archivebox.config.collection import CollectionError, is_collection, refuse_others
 from archivebox.storage.layout import DataFolder
 from tests.integration.backup.conftest import Kept
@@ -23,8 +22,8 @@ CHECKOUT = Path(__file__).parents[3]
 STOPS = """
 import sys, time
 from pathlib import Path
-from archivebox.backup.generations import Destination
-from archivebox.backup.restoring import restore
+from archivebox.backup.destination import Destination
+from archivebox.backup.restore import restore
 from archivebox.storage.layout import DataFolder
 def stop(report, summary):
     if report.files == 8:
@@ -51,7 +50,7 @@ def content(root: Path) -> dict[str, tuple[int, float, bytes]]:
     }
 
 
-def restored(kept: Kept, new: DataFolder) -> RestoreReport:
+def restored(kept: Kept, new: DataFolder) -> BackupVerdict:
     return restore(kept.newest, new)
 
 
@@ -97,12 +96,12 @@ def test_a_restore_of_another_backup_does_not_continue_an_interrupted_one(kept: 
     kept.back_up()
     first = kept.newest
     kept.back_up()
-    new.root.mkdir()
-    new.restore_mark.write_text("")
-    with RestoreClaim(new, read_summary(first.folder), "").held():
-        mark = new.restore_mark.read_text()
-    new.restore_mark.write_text(mark)
-    (new.root / "users").mkdir()
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        restore(first, new, interrupt)
     with pytest.raises(RestoreError, match=f"another backup .{first.name}"):
         restored(kept, new)
     assert restore(first, new).is_whole
@@ -118,11 +117,11 @@ def test_folders_come_back_with_their_modes_whatever_the_umask(kept: Kept, new: 
 @pytest.mark.parametrize("path", ["data/../../out", "/out", "data/users/../../../out"])
 def test_a_manifest_that_leads_out_of_the_folder_is_refused(kept: Kept, new: DataFolder, path: str) -> None:
     kept.back_up()
-    summary = read_summary(kept.newest.folder)
-    (kept.newest.folder / MANIFEST).unlink()
-    writer = ManifestWriter(kept.newest.folder)
+    summary = read_summary(kept.newest)
+    (kept.newest / MANIFEST).unlink()
+    writer = ManifestWriter(kept.newest)
     writer.add(
-        BackupEntry(EntryKind.DATABASE, "data/index.sqlite3", sha256=digest_of(str(kept.newest.data / "index.sqlite3")))
+        BackupEntry(EntryKind.DATABASE, "data/index.sqlite3", sha256=digest_of(str(kept.data / "index.sqlite3")))
     )
     writer.add(BackupEntry(EntryKind.FILE, path))
     writer.finish(summary)
@@ -135,7 +134,7 @@ def test_only_an_empty_folder_is_taken(kept: Kept, new: DataFolder) -> None:
     kept.back_up()
     new.root.mkdir()
     restored(kept, new)
-    for root, reason in ((new.root, "not empty"), (kept.newest.folder / "new", "folder of the backups"),
+    for root, reason in ((new.root, "not empty"), (kept.newest / "new", "folder of the backups"),
                          (new.root / "no/where", "mounted")):  # fmt: skip
         with pytest.raises(RestoreError, match=reason):
             restored(kept, DataFolder(root))
@@ -143,18 +142,18 @@ def test_only_an_empty_folder_is_taken(kept: Kept, new: DataFolder) -> None:
 
 def test_damaged_files_are_told_and_a_damaged_database_is_not_put_there(kept: Kept, new: DataFolder) -> None:
     kept.back_up()
-    (kept.newest.data / PAGE).write_text("Tit1e")
-    (kept.newest.data / "ArchiveBox.conf").unlink()
+    (kept.data / PAGE).write_text("Tit1e")
+    (kept.data / "ArchiveBox.conf").unlink()
     report = restored(kept, new)
-    assert (report.damaged, report.missing) == ([f"data/{PAGE}"], ["data/ArchiveBox.conf"])
+    assert (report.changed, report.missing) == ([f"data/{PAGE}"], ["data/ArchiveBox.conf"])
 
-    with (kept.newest.data / "index.sqlite3").open("r+b") as file:
+    with (kept.data / "index.sqlite3").open("r+b") as file:
         file.seek(2000)
         file.write(b"x")
     other = DataFolder(new.root.with_name("other"))
     with pytest.raises(RestoreError, match="was changed"):
         restored(kept, other)
-    (kept.newest.data / "index.sqlite3").unlink()
+    (kept.data / "index.sqlite3").unlink()
     with pytest.raises(RestoreError, match="cannot be read"):
         restored(kept, other)
     assert not other.root.exists()
@@ -162,7 +161,7 @@ def test_damaged_files_are_told_and_a_damaged_database_is_not_put_there(kept: Ke
 
 def test_a_damaged_manifest_is_refused(kept: Kept, new: DataFolder) -> None:
     kept.back_up()
-    path = kept.newest.folder / MANIFEST
+    path = kept.newest / MANIFEST
     path.write_bytes(path.read_bytes().replace(b"signing.key", b"sign1ng.key"))
     with pytest.raises(ManifestError):
         restored(kept, new)

@@ -1,4 +1,4 @@
-"""What is in a generation is written down so that a kill, a power cut or a changed byte is told."""
+"""What is in a backup is written down so that a kill, a power cut or a changed byte is told."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from archivebox.backup.copying import walk_order
 from archivebox.backup.manifest import (
     MANIFEST,
     BackupEntry,
@@ -18,17 +19,17 @@ from archivebox.backup.manifest import (
     read_summary,
 )
 
-NAMES = ["data/a/x", "data/a.b", "data/\udcff\n", "data/ä"]
-"""In the order of a manifest: what is in ``a`` before ``a.b``; names need not be text."""
+NAMES = ["data/a.b", "data/\udcff\n", "data/ä", "data/a/x"]
+"""What is in ``data``, then what is in ``a``; names need not be text."""
 
 
 def write(folder: Path, *, whole: bool = True) -> None:
     writer = ManifestWriter(folder)
     writer.add(BackupEntry(EntryKind.DATABASE, "data/index.sqlite3", size=9))
-    for path in sorted(NAMES, key=lambda path: path.split("/")):
+    for path in sorted(NAMES, key=walk_order):
         writer.add(BackupEntry(EntryKind.FILE, path, mode=0o640, size=3, sha256="00", mtime_ns=5, inode=7))
     if whole:
-        writer.finish(BackupSummary(generation="one", files=4))
+        writer.finish(BackupSummary(backup="one", files=4))
     writer.close()
 
 
@@ -36,15 +37,15 @@ def test_entries_come_back_as_they_were_written(tmp_path: Path) -> None:
     write(tmp_path)
     entries = list(read_entries(tmp_path))
     assert {entry.path for entry in entries} == {"data/index.sqlite3", *NAMES}
-    assert entries[1] == BackupEntry(EntryKind.FILE, "data/a/x", 0o640, 3, "00", 5, 0, 7)
-    assert read_summary(tmp_path) == BackupSummary(generation="one", files=4)
+    assert entries[1] == BackupEntry(EntryKind.FILE, "data/a.b", 0o640, 3, "00", 5, 0, 7)
+    assert read_summary(tmp_path) == BackupSummary(backup="one", files=4)
 
 
 def test_a_cursor_finds_entries_in_order_and_databases_beside(tmp_path: Path) -> None:
     write(tmp_path)
     cursor = ManifestCursor(tmp_path)
-    asked = ["data/a", "data/a/x", "data/a/y", "data/a.b", "data/z", "data/ä"]
-    assert [path for path in asked if cursor.find(path)] == ["data/a/x", "data/a.b", "data/ä"]
+    asked = ["data/a", "data/a.b", "data/z", "data/ä", "data/a/x", "data/a/y"]
+    assert [path for path in asked if cursor.find(path)] == ["data/a.b", "data/ä", "data/a/x"]
     assert set(cursor.databases) == {"data/index.sqlite3"}
 
 
@@ -76,5 +77,5 @@ def test_half_a_line_of_an_interrupted_backup_names_nothing(tmp_path: Path) -> N
     path = tmp_path / MANIFEST
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:2]) + lines[2][:20])
-    assert [entry.path for entry in read_entries(tmp_path)] == ["data/index.sqlite3", "data/a/x"]
+    assert [entry.path for entry in read_entries(tmp_path)] == ["data/index.sqlite3", "data/a.b"]
     assert list(read_entries(tmp_path / "nowhere")) == []

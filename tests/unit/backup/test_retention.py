@@ -1,19 +1,17 @@
-"""Which generations are kept."""
+"""Which backups are kept."""
 
 from pathlib import Path
 
-from archivebox.backup.generations import Generation
-from archivebox.backup.retention import KeepRule, superfluous
+from archivebox.backup.destination import superfluous
 
 
-def made(*moments: str) -> list[Generation]:
-    return [Generation(Path("/dest", f"{moment}T04-00-00Z" if "T" not in moment else moment)) for moment in moments]
+def made(*moments: str) -> list[Path]:
+    return [Path("/dest", f"{moment}T04-00-00Z" if "T" not in moment else moment) for moment in moments]
 
 
 def removed(moments: list[str], **counts: int) -> list[str]:
-    rules = {KeepRule(name): count for name, count in counts.items()}
     return [
-        one.name[:10] if one.name.endswith("T04-00-00Z") else one.name for one in superfluous(made(*moments), rules)
+        one.name[:10] if one.name.endswith("T04-00-00Z") else one.name for one in superfluous(made(*moments), counts)
     ]
 
 
@@ -31,7 +29,7 @@ def test_weeks_are_those_of_the_iso_calendar_also_about_new_year() -> None:
     assert removed(["2026-12-31", "2027-01-03", "2027-01-04"], weekly=2) == ["2026-12-31"]
 
 
-def test_one_rule_is_enough_to_keep_a_generation() -> None:
+def test_one_rule_is_enough_to_keep_a_backup() -> None:
     moments = ["2024-05-01", "2025-05-01", "2026-10-01", "2026-11-25", "2026-11-26"]
     assert removed(moments, last=1, monthly=2, yearly=3) == ["2026-11-25"]
     assert removed(moments, daily=1) == moments[:-1]
