@@ -93,7 +93,7 @@ kubernetes: env  ## validate the manifests against the schemas of Kubernetes (wh
 chaos: env  ## kill things at random for CHAOS_SECONDS and see that nothing is lost
 	.venv/bin/python -m tests.chaos.run $(CHAOS_SECONDS)
 
-chaos-pages: env  ## kill what takes part in opening a page, 20 times in each of 36 cells (an hour; needs Chromium)
+chaos-pages: env  ## kill what takes part in opening a page, 20 times in each of 33 cells (an hour; needs Chromium)
 	.venv/bin/python -m tests.chaos.pages
 
 fleet: env  ## three machines with a store archive 300 pages, while each of these fails (root, Chromium, half an hour)

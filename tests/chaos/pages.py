@@ -20,21 +20,15 @@ from pathlib import Path
 
 from tests.acceptance.archive.conftest import Home
 from tests.chaos import kept
-from tests.chaos.failing_database import PostgresHome
 from tests.chaos.opening import MOMENTS, Page
 from tests.chaos.victims import VICTIMS, kill, move, small_memory
 from tests.integration.engine.disks import Disk, read_only, small_disk
 from tests.programs import SHARED
 from tests.site.serve import Site
-from tests.suite.postgres import Cluster, cluster
 
 EVERYTHING, MEMORY = "everything", "renderers out of memory"
 FULL_DISK, READ_ONLY = "full disk", "read-only outputs"
 """What comes of a place to write to, for 0.3 to 2 s each time; nobody is killed."""
-FAILOVER = "database server"
-"""It fails over to a copy of what it was at the moment; half of the times a worker is killed before that, too."""
-MOST_LOST = 8.0
-"""Seconds that a failover loses, at most: about as long as a page takes."""
 OF_ENVIRONMENT = "environment's fork server"
 """It starts the hooks of plugins that have a Python environment of their own; of the default ones none has."""
 AFTER = tuple(MOMENTS)
@@ -60,9 +54,6 @@ CELLS: tuple[tuple[str, str], ...] = (
     (FULL_DISK, "first body has come"),
     (READ_ONLY, "tab is being made"),
     (READ_ONLY, "outputs are being saved"),
-    (FAILOVER, "tab is ready"),
-    (FAILOVER, "outputs are being saved"),
-    (FAILOVER, "first body has come"),
 )
 KILLS = 20
 SPARE = 1.5
@@ -134,8 +125,6 @@ class Cell:
             return self._exhaust(page)
         if self.victim in (FULL_DISK, READ_ONLY):
             return self._refuse_writes()
-        if isinstance(self.home, PostgresHome):
-            return self._fail_over(self.home, page)
         return kill(VICTIMS[self.victim](self.home, page))
 
     def _kill_everything(self) -> int:
@@ -158,14 +147,6 @@ class Cell:
             while (group / "cgroup.procs").read_text().split() and time.monotonic() < until:
                 time.sleep(LOOK)
             return moved
-
-    def _fail_over(self, home: PostgresHome, page: Page) -> int:
-        """Lose the seconds from now on; the server is one, and a worker that is killed in them another."""
-        home.server.back_up()
-        time.sleep(self.random.uniform(0.3, MOST_LOST))
-        killed = kill(VICTIMS["worker"](home, page)) if self.random.random() < 0.5 else 0
-        home.server.fail_over()
-        return 1 + killed
 
     def _refuse_writes(self) -> int:
         """Let writing fail for a while; nobody is ended by that, so it counts as one."""
@@ -211,8 +192,6 @@ class Cell:
             self._running.wait(LONGEST * len(self.pages))
             if self._resume():
                 self._running.wait(LONGEST * len(self.pages))
-        if self.victim == FAILOVER:  # the seconds in which it ended may be among those that were lost
-            self._start().wait(LONGEST * len(self.pages))
         self.wrong += kept.final_failures(self.home, self.pages, expected)
         code, lines = self.home.type("update", "--all")
         if code not in (0, 3):
@@ -253,8 +232,7 @@ def run(cells: Sequence[tuple[str, str]], kills: int, seed: int, told: Callable[
             if more not in expected:
                 expected[more] = undisturbed(_home(folder / f"undisturbed-{number}", lib, more=more))
             with Site() as site, ExitStack() as mounted:
-                server = mounted.enter_context(cluster()) if victim == FAILOVER else None
-                home = _home(folder / str(number), lib, more=more, server=server)
+                home = _home(folder / str(number), lib, more=more)
                 cell = Cell(victim, moment, home, site, random.Random(f"{seed} {victim} {moment}"))
                 if victim == FULL_DISK:
                     home.env["DISK_FREE_MIN"] = "0"
@@ -273,10 +251,10 @@ def run(cells: Sequence[tuple[str, str]], kills: int, seed: int, told: Callable[
     return done
 
 
-def _home(folder: Path, lib: str, *, more: bool, server: Cluster | None = None) -> Home:
+def _home(folder: Path, lib: str, *, more: bool) -> Home:
     """A collection with the default plugins; ``more``: and one that has an environment of its own."""
     folder.mkdir()
-    home = Home(folder) if server is None else PostgresHome(folder, server)
+    home = Home(folder)
     home.env |= {"LIB_DIR": lib, "TRAFILATURA_ENABLED": str(more)}
     return home
 

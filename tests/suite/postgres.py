@@ -69,21 +69,6 @@ class Cluster:
         if self._server is not None:
             _stop(self._server)
 
-    def back_up(self) -> None:
-        """Copy the data as they are now: what a standby has that hears nothing more from here on."""
-        backup: list[str | Path] = [self._programs / "pg_basebackup", "-h", self._folder, "-U", ROLE]
-        options: list[str | Path] = ["-D", self._folder / "backup", "--checkpoint=fast", "--no-sync"]
-        subprocess.run(_as_user(self._user, *map(str, backup + options)), check=True, cwd=self._folder)
-
-    def fail_over(self) -> None:
-        """The server dies, and the copy takes its place: what was committed since :meth:`back_up` is lost."""
-        if self._server is not None:
-            self._server.send_signal(signal.SIGQUIT)
-            self._server.wait(STOP_SECONDS)
-        shutil.rmtree(self._folder / "data")
-        (self._folder / "backup").rename(self._folder / "data")
-        self.start()
-
 
 @contextlib.contextmanager
 def cluster(entered: Sequence[str] = (), address: str = "") -> Iterator[Cluster]:

@@ -88,7 +88,7 @@ class Engine:
         self.process_id: UUID = process.pk
         self.machine_id: UUID = process.machine_id
         self.settings = settings
-        self.journal = Journal(loop, process)
+        self.journal = Journal(loop)
         self.exits = processes.ExitWatcher(loop)
         self.outputs = Outputs(loop)
         self.starter = HookStarter(process, self.journal, self.exits)

@@ -29,6 +29,5 @@ class Interfaces:
         if address not in self._keys:
             row = NetworkInterface.with_address(self._machine_id, address)
             self._journal.effect(row.save_if_new)
-            self._journal.commits.lasting.append(row)
             self._keys[address] = row.pk
         return self._keys[address]

@@ -88,16 +88,16 @@ class JobExecutor(LeasedItem):
         """Until all is done, or somebody wants it to stop."""
         while self._job.total is None and not self.ending:
             keys = await self._beside(next_selected, self._job)
-            self._know(await self.engine.journal.write(self.lease, add_next_part, self._job, keys))
+            self._know(await self.engine.journal.read(add_next_part, self._job, keys))
         if not self.ending and not await self._beside(self._action.begin_or_resume):
-            self._know(await self.engine.journal.write(self.lease, restart_job, self._job))
+            self._know(await self.engine.journal.read(restart_job, self._job))
         while not self.ending:
             part: NextPart | None = await self.engine.journal.read(next_part, self._job)
             if part is None:
                 await self._beside(self._action.finish)
                 return
             await self._beside(self._action.prepare, part.keys)
-            self._know(await self.engine.journal.write(self.lease, write_part, self._job, self._action, part))
+            self._know(await self.engine.journal.read(write_part, self._job, self._action, part))
 
     def _know(self, job: Job | None) -> None:
         """How far it is now; None: the lease is lost, and nothing more may be done."""

@@ -26,11 +26,10 @@ from django.db import (
 )
 
 from archivebox.base_models.table import table_of
+from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.transient import retry_transient
 from archivebox.base_models.wakeups import notify_other_machines, wake_local_workers, wake_viewers
 from archivebox.base_models.work import WorkItem
-from archivebox.machine.process import Process
-from archivebox.workers.execute.commit_check import CommitCheck
 from archivebox.workers.queue.lease import Lease
 
 log = logging.getLogger(__name__)
@@ -80,10 +79,6 @@ class Batch:
     """Those that a later change of the same row has to follow, as its status leads through the queue."""
     committed: "asyncio.Future[None] | None" = None
     wake: bool = False
-    number: int | None = None
-    """Of the commit by which it was tried."""
-    written_for: set[Lease] = field(default_factory=set)
-    """Leases that rows without one belong to, such as those of processes."""
 
     def leases(self) -> set[Lease]:
         """Those in whose name something is written."""
@@ -97,9 +92,8 @@ class Batch:
 class Journal:
     """The database thread of a worker: reads on request, and the batches, one after the other on one connection."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, worker: Process) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self.commits = CommitCheck(worker, self._tell_lost)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="database")
         self._batch = Batch()
         self._timer: asyncio.TimerHandle | None = None
@@ -111,28 +105,7 @@ class Journal:
     async def read(self, work: Callable[..., T], *arguments: object) -> T:
         """Run ``work`` on the database thread, after every batch handed in before; again while that is away."""
         self._hand_in()
-        return await self._loop.run_in_executor(self._thread, retry_transient, partial(self._read, work, *arguments))
-
-    def _read(self, work: Callable[..., T], *arguments: object) -> T:
-        """On the database thread: by leases that hold."""
-        self.commits.look()
-        return work(*arguments)
-
-    async def write(self, lease: Lease, work: Callable[..., T], *arguments: object) -> T:
-        """The same for ``work`` that writes in the name of a lease which is held on."""
-
-        def counted() -> T:
-            with self.commits.transaction([lease]):
-                return work(*arguments)
-
-        return await self.read(counted)
-
-    def _tell_lost(self, lease: Lease) -> None:
-        self._loop.call_soon_threadsafe(lambda: self.on_lost(lease))
-
-    def belongs_to(self, lease: Lease) -> None:
-        """What is handed in beside this is of a leased item, though it is on record whoever holds that."""
-        self._batch.written_for.add(lease)
+        return await self._loop.run_in_executor(self._thread, retry_transient, partial(work, *arguments))
 
     def insert(self, model: type[models.Model], pk: UUID, columns: dict[str, Any]) -> None:
         """A new row; ``columns`` by attribute name, those left out get their default. The dict is copied."""
@@ -211,7 +184,7 @@ class Journal:
     def _commit(self, batch: Batch) -> "Committed | None":
         """On the database thread; None: refused. What waits behind it, such as a seal, must not be written."""
         try:
-            return commit(batch, self.commits)
+            return commit(batch)
         except Exception as error:  # noqa: BLE001 - whatever it is, the worker ends with it
             self.on_broken(error)
             return None
@@ -240,28 +213,26 @@ class Committed(NamedTuple):
     """Effects of which something was not taken, and why."""
 
 
-def commit(batch: Batch, commits: CommitCheck) -> Committed:
-    """Write one batch; while the disk is full or the database away, try again rather than lose what happened."""
+def commit(batch: Batch) -> Committed:
+    """Write one batch; while the disk is full or the database away, try again rather than lose what happened.
+
+    A connection may break after a commit and before its answer: the same batch is then written twice, with the same
+    outcome. Rows that are there stay, links and tags are found again, and a lease that was released is lost.
+    """
     for _ in range(PATIENCE):
         try:
-            return retry_transient(partial(_commit, batch, commits))
+            return retry_transient(partial(_commit, batch))
         except OperationalError as error:
             log.warning("The database did not take a batch: %s action=commit_retried", error)
             time.sleep(1.0)
             connection.close_if_unusable_or_obsolete()
-    return _commit(batch, commits)
+    return _commit(batch)
 
 
-def _commit(batch: Batch, commits: CommitCheck) -> Committed:
+def _commit(batch: Batch) -> Committed:
     """Write one batch in one transaction."""
-    leases = batch.leases()
-    commits.look()
-    if batch.number is not None and batch.number <= commits.number:
-        commits.note_commit(leases | batch.written_for)  # nothing but the confirmation of its commit was lost
-        return Committed([], [])
-    batch.number = commits.number + 1
-    with commits.transaction(leases | batch.written_for):
-        lost = _lost_leases(leases)
+    with write_transaction():
+        lost = _lost_leases(batch.leases())
         requeued = [change for change in batch.requeued if change.lease not in lost]
         kept = [change for change in batch.changes.values() if change.lease not in lost]
         try:
@@ -338,6 +309,6 @@ def _write_rows(changes: Iterable[Change]) -> None:
         else:
             updates.setdefault((change.model, tuple(sorted(change.columns))), []).append(change)
     for model, group in inserts.items():
-        table_of(model).insert((change.pk, change.columns) for change in group)
+        table_of(model).insert(((change.pk, change.columns) for change in group), ignore_conflicts=True)
     for (model, columns), group in updates.items():
         table_of(model).update(columns, ((change.pk, change.columns) for change in group))

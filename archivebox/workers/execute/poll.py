@@ -24,7 +24,6 @@ from archivebox.machine.binary import Binary
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.workers.execute import crawl_executor
-from archivebox.workers.execute.commit_check import CommitCheck
 from archivebox.workers.execute.work_kinds import KIND_OF, WORK_KINDS
 from archivebox.workers.queue import claim, watchers
 from archivebox.workers.queue.claim import Claimed, FetchRequest
@@ -62,12 +61,12 @@ class Polled:
     program_versions: dict[str, str] = field(default_factory=dict)
 
 
-def poll(who: FetchRequest, idle_crawls: Mapping[UUID, bool], held: Collection[UUID], commits: CommitCheck) -> Polled:
+def poll(who: FetchRequest, idle_crawls: Mapping[UUID, bool], held: Collection[UUID]) -> Polled:
     """One visit; while the database is away, another, after what was claimed in vain was given back.
 
     ``held``: keys of what this worker works on.
     """
-    visit = partial(_visit, who, idle_crawls, held, commits)
+    visit = partial(_visit, who, idle_crawls, held)
     return retry_transient(visit, before_again=partial(_release_unknown, who.worker, held))
 
 
@@ -78,12 +77,11 @@ def _release_unknown(worker: UUID, held: Collection[UUID]) -> None:
             kind.model.rows(owner=worker).exclude(pk__in=held).release(worker)
 
 
-def _visit(who: FetchRequest, idle_crawls: Mapping[UUID, bool], held: Collection[UUID], commits: CommitCheck) -> Polled:
+def _visit(who: FetchRequest, idle_crawls: Mapping[UUID, bool], held: Collection[UUID]) -> Polled:
     """Take what is due and load it, and read everything else that a worker has to know now. On the database thread.
 
     ``idle_crawls``: whose run this worker holds, and of which it has no Snapshot in a step; True: it makes room.
     """
-    commits.look()
     who = replace(who, scope=watchers.scope())
     with unflushed_transactions():
         asked_at = seconds_since_boot()
@@ -93,8 +91,6 @@ def _visit(who: FetchRequest, idle_crawls: Mapping[UUID, bool], held: Collection
         if any(isinstance(one, crawl_executor.LoadedCrawlRun) and one.is_ready for one in polled.loaded.values()):
             claim.claim_snapshots(polled.claimed, who)
             _load_all(polled)
-    if polled.loaded:
-        commits.confirm_leases(polled.loaded)
     # After the loads: what was claimed may have been cancelled long ago, and must not start.
     polled.asked = given_back(who, held) | requests(who.worker)
     polled.killed = [key for (key,) in _killed(who.machine)]

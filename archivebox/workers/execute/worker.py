@@ -5,7 +5,7 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Collection, Coroutine
+from collections.abc import Coroutine
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
@@ -163,9 +163,7 @@ class Worker:
         )
         preempted = {crawl_id: run.preempted for crawl_id, run in idle.items()}
         held = [lease.pk for lease in self.held.all]
-        polled: poll.Polled = await self.engine.journal.read(
-            poll.poll, who, preempted, held, self.engine.journal.commits
-        )
+        polled: poll.Polled = await self.engine.journal.read(poll.poll, who, preempted, held)
         self.engine.programs.learn(polled.program_status, polled.program_paths, polled.program_versions)
         for lease, loaded in polled.loaded.items():
             self._begin_or_release(lease, loaded, polled.asked_at)
@@ -358,8 +356,7 @@ class Worker:
             self.engine.warm_hooks.review()
             if self.held.all:
                 await self._renew()
-            held = [lease.pk for lease in self.held.all]
-            if await self.engine.journal.read(_reclaim_lost, self.process.pk, held):
+            if await self.engine.journal.read(_reclaim_lost):
                 self._woken.set()
             self.engine.has_other_machines = await self.engine.journal.read(fleet.has_other_machines)
             await self._wait(self._sibling_died, RENEW_EVERY)
@@ -474,17 +471,13 @@ def _renew(leases: list[Lease]) -> tuple[float, set[Lease]]:
     return seconds_since_boot(), claim.renew(leases)
 
 
-def _reclaim_lost(worker: UUID, held: Collection[UUID]) -> int:
-    """What nobody works on is due again: of dead workers, of this one, and where a fleet shares the database of others.
+def _reclaim_lost() -> int:
+    """What nobody works on is due again: of dead workers, and where a fleet shares the database of others.
 
-    So is what waits for this machine to be idle. Processes of dead workers that no row names are ended.
-
-    ``held``: keys of what this worker works on.
+    So is what waits for this machine to be idle.
     """
-    marks = orphans.marks_of_orphans(os.getppid())
-    count = reclaim.reclaim_dead_workers() + reclaim.return_unheld(worker, held)
-    orphans.end_unrecorded(marks)
-    orphans.end_stale_hooks(marks)
+    count = reclaim.reclaim_dead_workers()
+    orphans.end_stale_hooks(os.getppid())
     ours = Process.objects.here().running().exclude(process_type__in=_CLOSED_BY_THEIR_WORKER)
     with transaction.atomic():
         ours.close()  # a command or orchestrator that was killed: nobody of ours waited for it

@@ -3,7 +3,6 @@
 import logging
 import os
 from datetime import timedelta
-from uuid import UUID
 
 from django.db import connection, models
 from django.utils import timezone
@@ -11,7 +10,6 @@ from django.utils import timezone
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.wakeups import notify_workers
 from archivebox.base_models.work import LEASE, RENEW_EVERY, Request, lease_clock, work_models
-from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason
 from archivebox.crawls.crawl import CrawlRun
@@ -54,15 +52,12 @@ def record_heartbeat() -> int:
 def reclaim_elsewhere() -> int:
     """Leases of workers that do not live here, which were not renewed: nothing else can tell us that they are gone.
 
-    That are those of other machines, and those of this one that have no lock file any more: what they held had been
-    taken back, but a failover of the database server has lost that.
+    Those of this machine say by their lock files that they are.
     """
     count = 0
-    locked = {UUID(path.name) for path in DATA_FOLDER.workers.glob("*-*")}
     for model in work_models():
         owners = set(model.rows().expired().values_list("owner", flat=True))
-        elsewhere = Process.objects.filter(pk__in=owners).exclude(machine=Machine.current())
-        for owner in owners - locked | set(elsewhere.values_list("pk", flat=True)):
+        for owner in owners - set(Process.objects.here().filter(pk__in=owners).values_list("pk", flat=True)):
             count += model.rows().expired().reclaim(owner)
     return count
 

@@ -8,7 +8,7 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -87,17 +87,6 @@ def _died_alone(worker_id: UUID) -> bool:
     """Whether the orchestrator that had started this worker still runs."""
     orchestrators = Process.objects.filter(pk__in=Process.objects.filter(pk=worker_id).values("parent_id"))
     return any(orchestrator.is_running for orchestrator in orchestrators)
-
-
-def return_unheld(worker_id: UUID, held: Collection[UUID]) -> int:
-    """Give back what a living worker does not work on, although the rows name it as owner; returns how much that is.
-
-    The database is as it was before: its server was replaced by one that had not heard of the last seconds.
-    """
-    count = sum(model.rows().expired().exclude(pk__in=held).release(worker_id) for model in work_models())
-    if count:
-        log.warning("Gave back %d items that this worker does not work on action=returned_unheld", count)
-    return count
 
 
 def end_impossible_waits() -> int:

@@ -7,7 +7,6 @@ import logging
 import os
 from uuid import UUID
 
-import psutil
 from django.utils import timezone
 
 from archivebox.base_models.transactions import write_transaction
@@ -22,7 +21,7 @@ from archivebox.machine.binary import Binary
 from archivebox.machine.host import Machine
 from archivebox.machine.machine_id import is_fleet
 from archivebox.machine.process import Process
-from archivebox.workers.queue.orphans import end_marked, end_unrecorded
+from archivebox.workers.queue.orphans import end_marked
 from archivebox.workers.queue.reclaim import abandoned, reclaim_dead_workers
 
 log = logging.getLogger(__name__)
@@ -37,7 +36,6 @@ def recover_machine() -> int:
         changed += 0 if is_fleet() else _be_the_only_machine()
     changed += _reclaim_ownerless()
     changed += end_orphans()
-    changed += end_unrecorded(_marks_of_others())
     _forget_leftovers()
     return changed
 
@@ -88,17 +86,6 @@ def end_orphans(*, adopters: bool = True) -> int:
     return len(unwanted)
 
 
-def _marks_of_others() -> set[str]:
-    """Marks of all that runs but us and what started us: an orchestrator has no children when it starts.
-
-    A failover of the database, at which all the others died, can have lost the rows of hooks that run on.
-    """
-    ours = {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
-    found = processes.marked(DATA_FOLDER.root)
-    kept = {mark for identity, mark in found.items() if identity.pid in ours}
-    return set(found.values()) - kept
-
-
 def _is_wanted(mark: str, identity: ProcessIdentity, *, adopters: bool) -> bool:
     """Whether a marked process is one of ours that is meant to run: a command, a server, or a hook to be adopted."""
     try:
@@ -106,7 +93,7 @@ def _is_wanted(mark: str, identity: ProcessIdentity, *, adopters: bool) -> bool:
     except ValueError:
         return False
     if row is None or identity.pid == os.getpid():
-        return True  # begun a moment ago; what no start has recorded, `end_unrecorded` ends
+        return True  # begun a moment ago
     if row.process_type != Process.TypeChoices.HOOK:
         is_wanted = row.worker_type != "forkserver" or row.status == Process.StatusChoices.RUNNING
         return is_wanted and row.worker_type != "warm"

@@ -11,8 +11,6 @@ import pytest
 from django.db import connection, transaction
 
 from archivebox.base_models.wakeups import CHANNEL, notify_workers, sender_id
-from archivebox.machine.models import Machine, Process
-from archivebox.workers.execute.commit_check import CommitCheck
 from archivebox.workers.execute.journal import Batch, commit
 
 pytestmark = [
@@ -57,6 +55,5 @@ def test_others_hear_nothing_of_what_was_rolled_back(other: Other) -> None:
 
 @pytest.mark.parametrize("wake", [True, False])
 def test_a_workers_batch_tells_other_machines_where_it_wakes(other: Other, wake: bool) -> None:
-    commits = CommitCheck(Process.objects.create(machine=Machine.current()), lambda _: None)
-    commit(Batch(wake=wake), commits)
+    commit(Batch(wake=wake))
     assert heard(other) == [sender_id()] * wake

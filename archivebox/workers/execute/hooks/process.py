@@ -70,7 +70,7 @@ class HookProcess:
         self.call = call
         self.hook = call.hook
         self.work = work
-        self.row = HookRow(engine, owner.lease, process_id)
+        self.row = HookRow(engine, process_id)
         self._files = hook_file(call.object_dir, self.hook.file_name, self.row.mark, "")
         self.listener = OutputListener(self, self._files)
         self.output = self.listener.output

@@ -14,7 +14,6 @@ from archivebox.lib.jsonl import JSON
 from archivebox.lib.processes import UNSEEN, ExitStatus, ProcessIdentity
 from archivebox.machine.process import Process
 from archivebox.machine.process_row import end_reason_of, exited_columns, started_columns
-from archivebox.workers.queue.lease import Lease
 
 if TYPE_CHECKING:
     from archivebox.workers.execute.engine import Engine
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 class HookRow:
     """One Process row, written through the journal; before that, the spawn log has it."""
 
-    def __init__(self, engine: "Engine", lease: Lease | None, process_id: UUID | None = None) -> None:
+    def __init__(self, engine: "Engine", process_id: UUID | None = None) -> None:
         self.process_id = process_id or new_id()
         self.mark = str(self.process_id)
         self.started_at: datetime | None = None
@@ -34,7 +33,7 @@ class HookRow:
         self.status: ExitStatus | None = None
         self.stderr = ""
         """The end of what it printed for people, once it has ended."""
-        self._engine, self._lease = engine, lease
+        self._engine = engine
         self._is_on_record = process_id is not None
         self._columns: dict[str, object] = {}
         self._is_final = False
@@ -69,8 +68,6 @@ class HookRow:
     def record_start(self, identity: ProcessIdentity) -> None:
         """Put on record who it became."""
         self._engine.starter.started(self.mark, identity)
-        if self._lease is not None:
-            self._engine.journal.belongs_to(self._lease)
         self._write(started_columns(identity, self.started_at))
 
     def record_refusal(self, error: OSError) -> None:
@@ -102,8 +99,6 @@ class HookRow:
             "stderr_size": stderr_size,
             "output_cut": listener.output.is_beyond_cap or listener.errors.cut,
         }
-        if self._lease is not None:
-            self._engine.journal.belongs_to(self._lease)
         self._engine.journal.update(Process, self.process_id, columns)
 
 

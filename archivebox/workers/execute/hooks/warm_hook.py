@@ -64,7 +64,7 @@ class WarmHook:
         self.call = call
         """How it was started, but for its proxy."""
         self._engine = engine
-        self._row = HookRow(engine, None)
+        self._row = HookRow(engine)
         self._files = hook_file(call.object_dir, call.hook.file_name, self._row.mark, "")
         self._child: Child | None = None
         self._socket: socket.socket | None = None

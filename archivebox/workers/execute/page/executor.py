@@ -51,8 +51,6 @@ class SnapshotExecutor(LeasedItem):
         self.steps.runs.ended_before = loaded.ended_before
         self._is_unjudged = True
         self.page.mark_lost_if_incomplete()
-        if loaded.unrecorded and loaded.running:
-            self.page.mark_lost()  # runs of which nothing is known may have used the tab, or navigated it
         if loaded.missing is not None:
             self._fetching = engine.in_background(self._fetch(loaded.missing))
 

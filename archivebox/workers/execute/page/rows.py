@@ -37,7 +37,6 @@ from archivebox.storage.layout import HOOK_RUNS, hook_file
 from archivebox.workers.execute.page.packed_runs import runs_in
 from archivebox.workers.execute.steps.schedule import Planned
 from archivebox.workers.queue.lease import Lease
-from archivebox.workers.queue.orphans import end_unrecorded
 from archivebox.workers.queue.quarantine import quarantine
 
 log = logging.getLogger(__name__)
@@ -69,8 +68,6 @@ class Loaded:
         self.leftovers: list[Process] = []
         self.ended_before: set[str] = set()
         """Marks of hooks that ended under a worker that died: what they left behind was not ended."""
-        self.unrecorded: set[str] = set()
-        """Marks of runs that left files here and of which there is no row: a failover has lost them."""
         self.was_elsewhere = False
         """Whether hooks that another machine started may run on, and write into the folder if machines share it."""
         self.planned = self._plan()
@@ -82,10 +79,10 @@ class Loaded:
         runs = runs_in(self.snapshot.path / HOOK_RUNS)
         if runs or self.snapshot.fence > 1:  # somebody held it before
             hooks = list(self.snapshot.process_set.of_type(Process.TypeChoices.HOOK).order_by("id"))
-        self.unrecorded = runs - {str(row.pk) for row in hooks}
+        unrecorded = runs - {str(row.pk) for row in hooks}  # started, and the row was not committed any more
         here = Machine.current().pk if hooks else None
         running_elsewhere = any(row.status == Process.StatusChoices.RUNNING and row.machine_id != here for row in hooks)
-        self.was_elsewhere = is_fleet() and (running_elsewhere or bool(self.unrecorded))
+        self.was_elsewhere = is_fleet() and (running_elsewhere or bool(unrecorded))
         latest = {row.archiveresult_id: row for row in hooks}
         planned = []
         for hook in discover_hooks("Snapshot"):
@@ -148,9 +145,9 @@ class Loaded:
             item.status = "queued"
 
     def _has_log(self, row: Process) -> bool:
-        """A seal packs the logs that are on record; where a failover lost that record, the row is older than its log.
+        """A run has its log, empty or not, from its start until a seal packs it.
 
-        A run has its log, empty or not, from its start on.
+        Rows of before that seal come back with an older copy of the database.
         """
         return Path(hook_file(self.snapshot.path, row.hook_name, row.pk, "stdout.log")).exists()
 
@@ -189,10 +186,7 @@ def load(snapshot_id: UUID, owner: UUID) -> Loaded | None:
             snapshot.transition("start")
         if snapshot.finishing:  # a worker died with it: what it has to do again may need the browser
             Snapshot.objects.filter(pk=snapshot_id, owner=owner).update(finishing=False)
-    loaded = Loaded(snapshot, is_retry=is_retry, missing=missing)
-    if loaded.unrecorded:  # what still runs of them would write into the files of the next runs
-        end_unrecorded(loaded.unrecorded)
-    return loaded
+    return Loaded(snapshot, is_retry=is_retry, missing=missing)
 
 
 def call_of(snapshot: Snapshot) -> Call:

@@ -66,7 +66,7 @@ class PageStoring:
         if contents is None:
             return None
         journal = self._engine.journal
-        upload = await journal.write(self._lease, begin_upload, self._snapshot.pk, contents)
+        upload = await journal.read(begin_upload, self._snapshot.pk, contents)
         note_upload = partial(self._note_upload, upload.page)
         await self._persist(partial(send_objects, upload, note_upload, lambda: not self._interrupted.is_set()))
         await self._engine.transfer(note_stored, upload)
@@ -98,7 +98,7 @@ class PageStoring:
     def _note_upload(self, row: StoredObject, upload_id: str) -> None:
         """On a thread of the transfer, which waits for the commit."""
         rows = StoredObject.objects.filter(pk=row.pk)
-        write = self._engine.journal.write(self._lease, partial(rows.update, upload=upload_id))
+        write = self._engine.journal.read(partial(rows.update, upload=upload_id))
         asyncio.run_coroutine_threadsafe(write, self._engine.loop).result()
 
 

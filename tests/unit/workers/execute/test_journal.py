@@ -13,8 +13,7 @@ from archivebox.core.models import ArchiveResult, Snapshot, Tag
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.models import Machine, Process
 from archivebox.storage.layout import DataFolder
-from archivebox.workers.execute.commit_check import CommitCheck
-from archivebox.workers.execute.journal import Batch, Change, Committed, Effect, Journal, commit
+from archivebox.workers.execute.journal import Batch, Change, Effect, Journal, commit
 from archivebox.workers.queue.lease import Lease
 from tests.factories import leased, snapshot
 
@@ -29,10 +28,8 @@ def holder_of(page: Snapshot) -> Lease:
 def during(work: Callable[[Journal], Awaitable[None]]) -> None:
     """Run ``work`` with a journal of its own, and close it."""
 
-    worker = Process.objects.create(machine=Machine.current())
-
     async def main() -> None:
-        journal = Journal(asyncio.get_running_loop(), worker)
+        journal = Journal(asyncio.get_running_loop())
         try:
             await work(journal)
         finally:
@@ -47,11 +44,6 @@ def _machine(collection: DataFolder) -> Iterator[None]:  # noqa: ARG001 - its fo
     Machine.current()
     yield
     connections.close_all()
-
-
-def write(batch: Batch) -> Committed:
-    """Commit it as a worker does whose server has lost nothing."""
-    return commit(batch, CommitCheck(Process.objects.create(machine=Machine.current()), lambda _: None))
 
 
 def started(**more: object) -> dict[str, object]:
@@ -98,7 +90,7 @@ class TestRows:
         }
         journaled, by_orm = new_id(), ArchiveResult.objects.create(**columns)
         ArchiveResult.objects.filter(pk=by_orm.pk).update(hook_name="other")
-        write(Batch(changes={(ArchiveResult, journaled): Change(ArchiveResult, journaled, True, dict(columns), None)}))
+        commit(Batch(changes={(ArchiveResult, journaled): Change(ArchiveResult, journaled, True, dict(columns), None)}))
         names = [
             field.attname
             for field in ArchiveResult._meta.concrete_fields
@@ -112,7 +104,7 @@ class TestRows:
     def test_json_of_every_kind_comes_back(self, value: JSON) -> None:
         page = snapshot()
         result = ArchiveResult.objects.create(snapshot=page, plugin="x", hook_name="h")
-        write(
+        commit(
             Batch(
                 changes={
                     (ArchiveResult, result.pk): Change(ArchiveResult, result.pk, False, {"output_json": value}, None)
@@ -154,7 +146,7 @@ class TestLeases:
         page = leased(snapshot())
         lease = holder_of(page)
         Snapshot.objects.filter(pk=page.pk).delete()
-        assert write(Batch(effects=[Effect(lease, lambda: None)])).lost == [lease]
+        assert commit(Batch(effects=[Effect(lease, lambda: None)])).lost == [lease]
 
 
 class TestEffects:
@@ -257,13 +249,11 @@ class TestOrder:
 
     def test_a_batch_that_cannot_be_written_is_told(self) -> None:
         broken: list[object] = []
-        key = new_id()
-        Process.objects.create(pk=key, machine=Machine.current())
         reaped: list[str] = []
 
         async def work(journal: Journal) -> None:
             journal.on_broken = broken.append
-            journal.insert(Process, key, started())
+            journal.insert(Process, new_id(), started(machine_id=None))
             journal.after_commit(lambda: reaped.append("too early"))
             await journal.read(broken.append, "what waits behind it")
             await journal.flush()
@@ -272,6 +262,24 @@ class TestOrder:
         assert isinstance(broken[0], IntegrityError)
         assert broken[1:] == ["what waits behind it"], "the worker ends before that"
         assert reaped == []
+
+
+def test_a_batch_whose_confirmation_was_lost_can_be_written_again() -> None:
+    """As when the connection breaks after the commit and before its answer: the journal cannot know which it was."""
+    page, process = leased(snapshot()), new_id()
+    lease = holder_of(page)
+    batch = Batch(
+        changes={
+            (Process, process): Change(Process, process, True, started(), None),
+            (Snapshot, page.pk): Change(Snapshot, page.pk, False, {"title": "written", "owner": None}, lease),
+        },
+        effects=[Effect(lease, lambda: Tag.objects.get_or_create(name="a", slug="a"))],
+    )
+    assert commit(batch) == ([], [])
+    assert commit(batch) == ([lease], []), "what was released with it is not ours any more"
+    page.refresh_from_db()
+    assert (page.title, page.owner) == ("written", None)
+    assert Process.objects.filter(pk=process).count() == Tag.objects.count() == 1
 
 
 def test_a_row_that_the_database_refuses_is_left_out_alone() -> None:

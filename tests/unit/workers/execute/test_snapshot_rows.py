@@ -9,15 +9,13 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
-from archivebox.base_models.rows import new_id
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.machine.models import Process
-from archivebox.storage.layout import HOOK_RUNS, DataFolder, hook_file
+from archivebox.storage.layout import HOOK_RUNS, hook_file
 from archivebox.workers.execute.page import rows as snapshot_rows
 from archivebox.workers.execute.page.rows import Loaded, load
 from tests.factories import leased, row, snapshot
 from tests.status_triggers import arrange
-from tests.unit.workers.queue.test_reclaim import sleeper
 
 pytestmark = [pytest.mark.usefixtures("collection"), pytest.mark.database]
 WAITS = {"title": -1, "dom": 25, "pdf": 50}
@@ -61,8 +59,8 @@ def test_a_page_is_opened_again_once_for_all_that_have_waited_half_their_time() 
     assert wanted(Loaded(page, is_retry=False)) == {"title"}
 
 
-def test_a_run_whose_log_was_packed_before_a_failover_runs_again() -> None:
-    """Its row came back from before the seal: without its log it would count as one that found nothing."""
+def test_a_run_whose_log_was_packed_before_the_rows_were_restored_runs_again() -> None:
+    """Its row is from a backup of before the seal: without its log it would count as one that found nothing."""
     worker = row(process_type="worker", status="running")
     page = leased(snapshot(), worker)
     assert load(page.pk, worker.pk)
@@ -75,20 +73,6 @@ def test_a_run_whose_log_was_packed_before_a_failover_runs_again() -> None:
 
     assert wanted(loaded) == {"dom"}
     assert [run for run, _ in loaded.running] == [runs["title"]]
-
-
-def test_a_run_that_no_row_names_is_ended_before_the_page_goes_on(collection: DataFolder) -> None:
-    """A failover has lost its row: it would write on into files of the next run."""
-    worker = row(process_type="worker", status="running")
-    page = leased(snapshot(), worker)
-    (page.path / HOOK_RUNS).mkdir(parents=True)
-    lost = new_id()
-    Path(hook_file(page.path, "on_Snapshot__24_recorder.daemon.bg.py", lost, "pid")).touch()
-    with sleeper(collection, lost) as left:
-        loaded = load(page.pk, worker.pk)
-        assert left.is_zombie() or not left.is_alive()
-    assert loaded is not None
-    assert loaded.unrecorded == {str(lost)}
 
 
 def ended_run(page: Snapshot, plugin: str) -> Process:

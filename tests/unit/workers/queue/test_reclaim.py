@@ -6,11 +6,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.utils import timezone
 
 from archivebox.base_models.rows import new_id
 from archivebox.core.crawl_control.retry import retry_missing
@@ -29,7 +27,6 @@ from archivebox.workers.queue.reclaim import (
     close_orphaned_programs,
     reclaim,
     reclaim_dead_workers,
-    return_unheld,
 )
 from archivebox.workers.supervise.recovery import recover_machine
 from tests.factories import leased, row, shell, snapshot
@@ -276,12 +273,6 @@ class TestSweep:
         assert stray.wait(30) == -15
         assert collection.exits.is_dir()
 
-    def test_a_process_that_nothing_has_on_record_is_ended(self, collection: DataFolder) -> None:
-        """As when all died in a failover of the database that lost the row of a hook which runs on."""
-        with sleeper(collection, new_id()) as left:
-            recover_machine()
-            assert left.is_zombie() or not left.is_alive()
-
 
 class TestPutAside:
     def held(self, status: str, deaths: int) -> Snapshot:
@@ -325,24 +316,6 @@ class TestPutAside:
         page = leased(Snapshot.objects.get(pk=page.pk))
         assert page.owner is not None
         assert not quarantine(Lease(Snapshot, page.pk, page.owner, page.fence))
-
-
-class TestReturnUnheld:
-    """What a failover of the database server brings back: rows of pages that were sealed since."""
-
-    def test_a_living_worker_gives_back_what_it_does_not_work_on(self) -> None:
-        worker = row()
-        left, held = (leased(snapshot(f"https://{name}.example/"), worker) for name in ("left", "held"))
-        Snapshot.objects.update(retry_at=timezone.now() - timedelta(seconds=1))
-        assert return_unheld(worker.pk, [held.pk]) == 1
-        left.refresh_from_db()
-        held.refresh_from_db()
-        assert (left.owner, left.attempts, held.owner) == (None, 0, worker.pk)
-
-    def test_what_was_claimed_a_moment_ago_stays(self) -> None:
-        worker = row()
-        leased(snapshot(), worker)
-        assert return_unheld(worker.pk, []) == 0
 
 
 def test_programs_whose_starter_was_killed_are_closed_once_they_are_gone(collection: DataFolder) -> None:
