@@ -119,15 +119,6 @@ def discover_plugins(data_plugins: Path | None = None, *, bundled: Path = BUNDLE
     return dict(sorted(plugins.items()))
 
 
-def plugin_folders(data_plugins: Path | None = None, *, bundled: Path = BUNDLED) -> dict[str, tuple[Path, ...]]:
-    """Every folder that may have a part in a plugin, by its name, in the order of :func:`discover_plugins`."""
-    folders: dict[str, tuple[Path, ...]] = {}
-    for _, found in _search_path(data_plugins, bundled):
-        for name, folder in found:
-            folders[name] = (*folders.get(name, ()), folder)
-    return folders
-
-
 def _unfit_to_install(plugin: Plugin, earlier: Plugin) -> str:
     """Why a folder may not take the place of a provider, on which all installations depend; else nothing."""
     if not earlier.only_installs:

@@ -1,139 +1,123 @@
-"""Owns whether machines that share a database have the same plugins: which set counts, and who differs from it."""
+"""Shows whether machines that share a database have the same plugins: each has digests of its own in its row."""
 
 import hashlib
-import json
-import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from datetime import datetime
+import logging
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import NamedTuple
 from uuid import UUID
 
-from django.db.models import Count, Min, Q
-
-from archivebox.base_models.transactions import write_transaction
-from archivebox.base_models.wakeups import notify_workers
-from archivebox.base_models.work import lease_clock
-from archivebox.machine.host import ALIVE, Machine, MachineQuerySet
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.discovery import BUNDLED
+from archivebox.hooks.registry import plugins
+from archivebox.lib.files import walk_entries
+from archivebox.machine.host import Machine
 from archivebox.machine.machine_id import is_fleet
 
+log = logging.getLogger(__name__)
+
+_BASE = {"base": BUNDLED / "base"}
+"""The folder that is no plugin itself, and that hooks of all import from."""
 _SHOWN_NAMES = 3
 
 
-@dataclass(frozen=True, slots=True)
-class PluginSet:
-    """Machines that have the same plugins, and since when the first of them has."""
+class _PluginFile(NamedTuple):
+    """A file of a plugin, with what changes when it is written anew."""
 
-    digest: str
-    version: str
-    machines: int
-    since: datetime
-
-
-def report_plugins(digests: Mapping[str, str]) -> None:
-    """Record which plugins this machine has; where they have changed, others compare theirs anew."""
-    digest = hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
-    machine = Machine.current()
-    if machine.plugins_digest == digest:
-        return
-    with write_transaction():
-        others = Machine.objects.filter(pk=machine.pk).exclude(plugins_digest=digest)
-        if others.update(
-            plugins=dict(digests), plugins_digest=digest, plugins_changed_at=lease_clock(), seen_at=lease_clock()
-        ):
-            notify_workers()
-    machine.plugins_digest = digest
+    plugin: str
+    path: str
+    name: str
+    mtime_ns: int
+    size: int
 
 
-def plugins_problem() -> str:
-    """How the plugins of this machine differ from those that count; empty where they do not, or it works alone."""
-    machine = Machine.current()
-    return plugin_problems([machine.pk]).get(machine.pk, "")
+def report_plugins() -> None:
+    """Record which plugins this machine has, and log how they differ from another's where that has changed."""
+    machine, digests = Machine.current(), plugin_digests()
+    if machine.plugins != digests:
+        Machine.objects.filter(pk=machine.pk).update(plugins=digests)
+        machine.plugins = digests
+    _log_difference(plugin_differences([machine]).get(machine.pk, ""))
 
 
-def plugin_problems(keys: Iterable[UUID]) -> dict[UUID, str]:
-    """The same of each of these machines that differs."""
+@lru_cache(maxsize=1)
+def _log_difference(difference: str) -> None:
+    """Once, until it is another."""
+    if difference:
+        log.warning("The plugins of machines differ: %s action=plugins_differ", difference)
+
+
+def plugin_differences(machines: Iterable[Machine]) -> dict[UUID, str]:
+    """How the plugins of each of these machines differ from those of another one that works, where they do."""
     if not is_fleet():
         return {}
-    counts = digest_that_counts(_sets())
-    differing = list(_alive().filter(pk__in=list(keys)).exclude(plugins_digest__in=["", counts])) if counts else []
-    if not differing:
-        return {}
-    model = _voters().filter(plugins_digest=counts).order_by("plugins_changed_at", "pk").first()
-    return {} if model is None else {machine.pk: _difference(machine, model) for machine in differing}
+    at_work = [machine for machine in Machine.objects.kept().order_by("pk") if machine.state == "working"]
+    reported = [machine for machine in at_work if machine.plugins]
+    found = {}
+    for machine in machines:
+        other = next((one for one in reported if one.plugins != machine.plugins), None)
+        if machine in reported and other is not None:
+            found[machine.pk] = _difference(machine, other)
+    return found
 
 
-def digest_that_counts(sets: Iterable[PluginSet]) -> str:
-    """That of the newest version of ArchiveBox; among these of most machines, and else the one that was there first."""
-    ranked = sorted(sets, key=lambda one: (_number(one.version), one.machines, -one.since.timestamp(), one.digest))
-    return ranked[-1].digest if ranked else ""
-
-
-def _voters() -> MachineQuerySet:
-    """Machines that work, or are about to; those that are drained do neither."""
-    return _alive().filter(drain_by__isnull=True).exclude(plugins_digest="")
-
-
-def _alive() -> MachineQuerySet:
-    return Machine.objects.kept().filter(Q(seen_at__gte=lease_clock() - ALIVE) | Q(pk=Machine.current().pk))
-
-
-def _sets() -> list[PluginSet]:
-    groups = _voters().values_list("plugins_digest", "version").annotate(Count("pk"), Min("plugins_changed_at"))
-    return [PluginSet(*group) for group in groups.order_by()]
-
-
-def _number(version: str) -> tuple[int, ...]:
-    """Of its release: ``1.10.0.dev3`` → 1, 10, 0."""
-    released = re.match(r"[\d.]*", version)
-    return tuple(map(int, filter(None, released[0].split(".")))) if released else ()
-
-
-def _difference(machine: Machine, model: Machine) -> str:
-    """In one sentence what differs, and what to do."""
-    here, there = _names_of(machine, model)
-    if machine.version != model.version:
-        return f"{here} has ArchiveBox {machine.version}, and {there} {model.version}: upgrade {here}"
-    return "; ".join(_differences(machine.plugins, model.plugins, here, there))
-
-
-def _differences(own: Mapping[str, str], others: Mapping[str, str], here: str, there: str) -> Iterator[str]:
-    if only := sorted(own.keys() - others.keys()):
-        yield (
-            f"{_listed(only)} {_is(only)} on {here} and not on {there}: "
-            f"copy {_folders(only)} to {there}, or remove {_it(only)} from {here}"
-        )
-    if missing := sorted(others.keys() - own.keys()):
-        yield (
-            f"{_listed(missing)} {_is(missing)} on {there} and not on {here}: "
-            f"copy {_folders(missing)} to {here}, or remove {_it(missing)} from {there}"
-        )
-    if changed := sorted(name for name in own.keys() & others.keys() if own[name] != others[name]):
-        yield (
-            f"{_listed(changed)} {'differs' if len(changed) == 1 else 'differ'} between {here} and {there}: "
-            f"have the same files in {_folders(changed)} on both, or the same installation of ArchiveBox"
-        )
+def _difference(machine: Machine, other: Machine) -> str:
+    here, there = str(machine), str(other)
+    if here == there:
+        here, there = f"{here} ({machine.pk})", f"{there} ({other.pk})"
+    if machine.version != other.version:
+        return f"{here} has ArchiveBox {machine.version}, and {there} has {other.version}"
+    differing = {name for name, digest in machine.plugins.items() if other.plugins.get(name, digest) != digest}
+    groups = (
+        (f"only on {here}", machine.plugins.keys() - other.plugins.keys()),
+        (f"only on {there}", other.plugins.keys() - machine.plugins.keys()),
+        (f"other files on {here} than on {there}", differing),
+    )
+    return "; ".join(f"{words}: {_listed(sorted(names))}" for words, names in groups if names)
 
 
 def _listed(names: list[str]) -> str:
-    word = "the plugin" if len(names) == 1 else "the plugins"
-    shown, more = names[:_SHOWN_NAMES], len(names) - _SHOWN_NAMES
-    return f"{word} {', '.join(shown)}{f' and {more} more' if more > 0 else ''}"
+    more = len(names) - _SHOWN_NAMES
+    return ", ".join(names[:_SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
-def _folders(names: list[str]) -> str:
-    return f"plugins/{names[0]}" if len(names) == 1 else "their folders in plugins/"
+def plugin_digests() -> dict[str, str]:
+    """Name → digest of the names and contents of all files of a plugin, which are read again when one has changed."""
+    return _digests_of(tuple(_files()))
 
 
-def _is(names: list[str]) -> str:
-    return "is" if len(names) == 1 else "are"
+def _files() -> Iterator[_PluginFile]:
+    """Of the plugins, and of the data folder what it adds to or changes of them."""
+    for name, path in {**_BASE, **{name: plugin.path for name, plugin in plugins().items()}}.items():
+        for folder in dict.fromkeys((path, DATA_FOLDER.plugins / name)):
+            yield from sorted(_files_in(name, folder))
 
 
-def _it(names: list[str]) -> str:
-    return "it" if len(names) == 1 else "them"
+def _files_in(plugin: str, folder: Path) -> Iterator[_PluginFile]:
+    """Python and editors write into folders and files of their own; what is gone meanwhile is left out."""
+    for name, entry in walk_entries(folder):
+        if _is_left_out(name):
+            continue
+        with suppress(OSError):
+            if entry.is_file():
+                facts = entry.stat()
+                yield _PluginFile(plugin, entry.path, name, facts.st_mtime_ns, facts.st_size)
 
 
-def _names_of(machine: Machine, model: Machine) -> tuple[str, str]:
-    """Their host names; with their ids where these are the same."""
-    if str(machine) != str(model):
-        return str(machine), str(model)
-    return f"{machine} ({machine.pk})", f"{model} ({model.pk})"
+@cache
+def _is_left_out(name: str) -> bool:
+    parts = name.split("/")
+    return "__pycache__" in parts or any(part.startswith(".") or part.endswith("~") for part in parts)
+
+
+@lru_cache(maxsize=1)
+def _digests_of(files: tuple[_PluginFile, ...]) -> dict[str, str]:
+    sums = {file.plugin: hashlib.sha256() for file in files}
+    for file in files:
+        content = b""
+        with suppress(OSError):
+            content = Path(file.path).read_bytes()
+        sums[file.plugin].update(f"{file.name}\0{len(content)}\0".encode(errors="surrogateescape") + content)
+    return {name: digest.hexdigest()[:16] for name, digest in sorted(sums.items())}

@@ -9,7 +9,6 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.lib.processes import ProcessIdentity
 from archivebox.machine.host import Machine
-from archivebox.machine.plugin_sets import plugins_problem
 from archivebox.machine.process import Process
 from archivebox.workers.queue.disk_space import DiskSpaceGuard
 from archivebox.workers.queue.readiness_check import drain_problem, settings_problem
@@ -41,11 +40,7 @@ def _settings() -> str:
 
 
 def _machine() -> str:
-    if drain_problem():
-        return "This machine is draining: it takes no new work."
-    if plugins_problem():
-        return "It has other plugins than the other machines, so no work begins; `archivebox doctor` names them."
-    return ""
+    return "This machine is draining: it takes no new work." if drain_problem() else ""
 
 
 def _disk() -> str:

@@ -11,7 +11,7 @@ from pydantic import Field, StringConstraints
 from archivebox.api.shapes.archive import RequestBody
 from archivebox.contract import reasons
 from archivebox.machine.models import Binary, Machine, Process
-from archivebox.machine.plugin_sets import plugin_problems
+from archivebox.machine.plugin_sets import plugin_differences
 
 
 class MachineOut(Schema):
@@ -30,16 +30,17 @@ class MachineOut(Schema):
     state: Annotated[str, Field(description="working, draining or offline")]
     load: Annotated[float | None, Field(description="In the minute before it was last seen")]
     drain_by: Annotated[datetime | None, Field(description="When what it still works on returns to the queue")]
-    problem: Annotated[
-        str, Field(description="How its plugins differ from those of the other machines; it takes no work then")
-    ]
+    plugin_difference: Annotated[str, Field(description="How its plugins differ from those of another machine")]
     seen_at: datetime
 
     @classmethod
     def all_of(cls, rows: Sequence[Machine]) -> "list[MachineOut]":
-        problems = plugin_problems([row.pk for row in rows])
-        columns = cls.model_fields.keys() - {"problem"}
-        return [cls(**{name: getattr(row, name) for name in columns}, problem=problems.get(row.pk, "")) for row in rows]
+        differences = plugin_differences(rows)
+        columns = cls.model_fields.keys() - {"plugin_difference"}
+        return [
+            cls(**{name: getattr(row, name) for name in columns}, plugin_difference=differences.get(row.pk, ""))
+            for row in rows
+        ]
 
 
 class DrainIn(RequestBody):

@@ -28,11 +28,10 @@ from archivebox.contract.lint import lint
 from archivebox.contract.reasons import Reason
 from archivebox.core.models import Snapshot, StoredObject
 from archivebox.hooks import known_finite_hooks, lib_dir, needed_programs, plugins
-from archivebox.hooks.plugin_digests import plugin_digests
 from archivebox.lib.object_store import ObjectStoreError
 from archivebox.machine.machine_id import is_fleet
 from archivebox.machine.models import Binary, Machine, Process
-from archivebox.machine.plugin_sets import plugins_problem, report_plugins
+from archivebox.machine.plugin_sets import plugin_differences, report_plugins
 from archivebox.storage.sharing_upkeep import hard_link_problem
 
 State = Literal["ok", "warning", "error"]
@@ -219,10 +218,10 @@ def _plugins() -> Iterator[Check]:
 
 def _plugins_of_machines() -> Check:
     name = "plugins of all machines"
-    report_plugins(plugin_digests())
-    if problem := plugins_problem():
-        what, _, action = problem.partition(": ")
-        return Check(name, "error", f"No work begins here: {what}.", f"{action[:1].upper()}{action[1:]}.")
+    report_plugins()
+    for difference in plugin_differences([Machine.current()]).values():
+        action = "Have the same version of ArchiveBox and the same files in plugins/ on all machines."
+        return Check(name, "warning", f"Outputs depend on the machine: {difference}.", action)
     return Check(name, "ok", "This machine has the plugins of the others.")
 
 

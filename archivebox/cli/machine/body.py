@@ -18,7 +18,7 @@ from archivebox.cli.values import find
 from archivebox.core.progress.machine_work import pages_at_work
 from archivebox.machine.host import MachineAtWorkError
 from archivebox.machine.models import Machine, Process
-from archivebox.machine.plugin_sets import plugin_problems
+from archivebox.machine.plugin_sets import plugin_differences
 
 COLUMNS = (
     Column("id", "id", wraps=True),
@@ -31,10 +31,10 @@ COLUMNS = (
     Column("memory", lambda record: f"{int(str(record['memory_bytes'])) / 1e9:.1f} GB", right=True),
     Column("version", "version"),
     Column("seen", "seen_at"),
-    Column("problem", "problem", wraps=True),
+    Column("plugin_difference", "plugins differ", wraps=True),
 )
 LABELS = {
-    "id": "id", "hostname": "host", "state": "state", "problem": "takes no work because",
+    "id": "id", "hostname": "host", "state": "state", "plugin_difference": "plugins differ",
     "drain_by": "releases its work at", "seen_at": "last seen",
     "load": "load", "pages": "pages running", "processes": "processes", "version": "ArchiveBox",
     "os_platform": "system", "arch": "architecture", "cpu_count": "cores", "memory_bytes": "memory",
@@ -101,9 +101,9 @@ def _record(machine: Machine) -> dict[str, object]:
 
 
 def _records(machines: Sequence[Machine]) -> Iterator[dict[str, object]]:
-    problems = plugin_problems([machine.pk for machine in machines])
+    differences = plugin_differences(machines)
     for machine in machines:
-        pages, problem = pages_at_work(machine.pk).count(), problems.get(machine.pk, "")
-        record = record_of(machine, is_current=machine.is_current, state=machine.state, pages=pages, problem=problem)
-        del record["plugins"]  # the digest of all says whether they are the same
+        facts = {"pages": pages_at_work(machine.pk).count(), "plugin_difference": differences.get(machine.pk, "")}
+        record = record_of(machine, is_current=machine.is_current, state=machine.state, **facts)
+        del record["plugins"]
         yield record

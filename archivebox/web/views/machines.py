@@ -16,7 +16,7 @@ from archivebox.base_models.transactions import write_transaction
 from archivebox.core.progress.machine_work import pages_at_work
 from archivebox.machine.host import MachineAtWorkError
 from archivebox.machine.models import Binary, Machine
-from archivebox.machine.plugin_sets import plugin_problems
+from archivebox.machine.plugin_sets import plugin_differences
 from archivebox.web.auth.page_access import allows, requires
 
 DRAIN_WITHIN = timedelta(minutes=10)
@@ -31,8 +31,8 @@ _CHANGES: dict[str, tuple[Callable[[Machine], None], str, str]] = {
 def index(request: HttpRequest) -> HttpResponse:
     """All that work, or worked, on it; the last heard of first."""
     rows = list(Machine.objects.kept().order_by("-seen_at"))
-    problems = plugin_problems([machine.pk for machine in rows])
-    machines = [(machine, pages_at_work(machine.pk).count(), problems.get(machine.pk)) for machine in rows]
+    differences = plugin_differences(rows)
+    machines = [(machine, pages_at_work(machine.pk).count(), differences.get(machine.pk)) for machine in rows]
     return render(request, "web/machines/index.html", {"machines": machines})
 
 
@@ -42,7 +42,7 @@ def one(request: HttpRequest, machine_id: UUID) -> HttpResponse:
     machine = get_object_or_404(Machine, pk=machine_id)
     context = {
         "machine": machine,
-        "problem": plugin_problems([machine.pk]).get(machine.pk),
+        "plugin_difference": plugin_differences([machine]).get(machine.pk),
         "may_change": allows(request, Action.ADMINISTER),
         "drain_minutes": DRAIN_WITHIN.seconds // 60,
         "pages": pages_at_work(machine.pk).count(),

@@ -17,6 +17,7 @@ from archivebox.machine.fleet_keys import refresh_public_keys
 from archivebox.machine.fleet_throttle import forget_attempts
 from archivebox.machine.host import Machine
 from archivebox.machine.periodic import periodic_task
+from archivebox.machine.plugin_sets import report_plugins
 from archivebox.machine.process import Process
 
 log = logging.getLogger(__name__)
@@ -33,12 +34,14 @@ SWEEP_EVERY = timedelta(seconds=RENEW_EVERY / 2)
 def record_heartbeat() -> int:
     """Give a sign of life of this machine, and take back what silent ones held; returns how much came back.
 
-    One machine at a time takes back, and wakes all. Each takes over the public keys of the others.
+    One machine at a time takes back, and wakes all. Each takes over the public keys of the others, and reports which
+    plugins it has.
     """
     Machine.objects.filter(pk=Machine.current().pk).update(
         seen_at=lease_clock(), load=os.getloadavg()[0], removed_at=None
     )
     refresh_public_keys()
+    report_plugins()
     with periodic_task("sweep", SWEEP_EVERY) as is_due:
         if not is_due:
             return 0

@@ -1,7 +1,6 @@
-"""Whether work may begin here: not in a drain, nor with unusable settings, other plugins, or an unknown database."""
+"""Whether work may begin here: not in a drain, nor with unusable settings, or an unknown database."""
 
 import logging
-import time
 from collections.abc import Callable
 
 from archivebox.config.collection import schema_problem
@@ -10,16 +9,10 @@ from archivebox.config.resolve import SettingError
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.config.shared_secrets import SharedSecretError
 from archivebox.hooks import base_layers, resolve_settings
-from archivebox.hooks.plugin_digests import plugin_digests
 from archivebox.machine.fleet_setting import refresh_fleet_settings
 from archivebox.machine.host import Machine
-from archivebox.machine.machine_id import is_fleet
-from archivebox.machine.plugin_sets import plugins_problem, report_plugins
 
 log = logging.getLogger(__name__)
-
-COMPARE_EVERY = 5.0
-"""Seconds between two looks at the plugins of all machines."""
 
 
 class ReadinessCheck:
@@ -31,27 +24,17 @@ class ReadinessCheck:
     def __init__(self, tell: Callable[[str], object] = log.warning) -> None:
         self._tell = tell
         self._told = ""
-        self._plugins_problem = ""
-        self._compare_at = 0.0
 
     def may_begin(self) -> bool:
         """Whether new work may begin."""
         Machine.refresh_settings()
-        problem = schema_problem(DATA_FOLDER) or settings_problem() or drain_problem() or self._compare_plugins()
+        problem = schema_problem(DATA_FOLDER) or settings_problem() or drain_problem()
         if problem != self._told:
             self._tell(
                 f"No work begins: {problem.removesuffix('.')}." if problem else "The problem is solved: work continues."
             )
             self._told = problem
         return not problem
-
-    def _compare_plugins(self) -> str:
-        now = time.monotonic()
-        if is_fleet() and now >= self._compare_at:
-            report_plugins(plugin_digests())
-            self._plugins_problem = plugins_problem()
-            self._compare_at = now + COMPARE_EVERY
-        return self._plugins_problem
 
 
 def drain_problem() -> str:
