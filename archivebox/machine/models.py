@@ -2,11 +2,11 @@
 
 from archivebox.machine.binary import Binary
 from archivebox.machine.fleet_setting import FleetSetting
-from archivebox.machine.fleet_throttle import AttemptCount
 from archivebox.machine.host import Machine, NetworkInterface
 from archivebox.machine.periodic import PeriodicTask
 from archivebox.machine.process import Process
 from archivebox.machine.shared_secret import SharedSecret
+from archivebox.machine.throttle import AttemptCount
 
 __all__ = [
     "AttemptCount",

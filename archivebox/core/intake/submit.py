@@ -26,10 +26,10 @@ from archivebox.crawls.schedule import CrawlSchedule
 from archivebox.hooks import anonymous_settings
 from archivebox.lib.batches import batches
 from archivebox.lib.networks import subscriber_of
-from archivebox.machine.fleet_throttle import FleetThrottle
+from archivebox.machine.throttle import Throttle
 
 HOUR = 3600.0
-_added: dict[int, FleetThrottle] = {}
+_added: dict[int, Throttle] = {}
 """URLs of visitors by address, for each limit that was set."""
 Noting = Callable[..., object]
 """Is called in the transaction that makes the crawl, with it and ``urls``, how many it has."""
@@ -137,6 +137,6 @@ def count_visitors_urls(address: str, count: int) -> None:
     allowed = f"One address adds at most {most} URLs an hour, unless its account may add."
     if count > most:
         raise TooManyUrlsError(f"{allowed} Send fewer.", int(HOUR))
-    throttle = _added.setdefault(most, FleetThrottle("added", most, HOUR))
+    throttle = _added.setdefault(most, Throttle("added", most, HOUR))
     if wait := throttle.attempt(subscriber_of(address), count=count):
         raise TooManyUrlsError(f"{allowed} Try again in {-(-wait // 60)} minutes.", wait)

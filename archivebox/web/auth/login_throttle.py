@@ -13,21 +13,21 @@ from django.http import HttpRequest, HttpResponse
 
 from archivebox.accounts import login_log
 from archivebox.lib.networks import subscriber_of
-from archivebox.machine.fleet_throttle import FleetThrottle
+from archivebox.machine.throttle import Throttle
 from archivebox.web import settings
 
 _COOKIE = f"{settings.COOKIE_PREFIX}archivebox_known"
 _SALT = "archivebox.known"
 _AGE = 365 * 24 * 3600
 
-_accounts = FleetThrottle("accounts")
-_browsers = FleetThrottle("browsers")
-_addresses = FleetThrottle("addresses", limit=30)
+_accounts = Throttle("accounts")
+_browsers = Throttle("browsers")
+_addresses = Throttle("addresses", limit=30)
 """Behind a proxy that TRUSTED_PROXIES does not name, that is everybody's: so more is allowed."""
-_factor_accounts = FleetThrottle("factor_accounts", window=900)
+_factor_accounts = Throttle("factor_accounts", window=900)
 """At any time three codes of six digits are right: by 480 tries a day one is met in two years."""
-_factor_browsers = FleetThrottle("factor_browsers", window=900)
-_factor_addresses = FleetThrottle("factor_addresses", limit=30, window=900)
+_factor_browsers = Throttle("factor_browsers", window=900)
+_factor_addresses = Throttle("factor_addresses", limit=30, window=900)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class LoginAttempt:
     """One try to log in, counted already; ``wait``: seconds until it may be made, 0: now."""
 
     wait: int
-    counted: tuple[tuple[FleetThrottle, str], ...]
+    counted: tuple[tuple[Throttle, str], ...]
 
     @property
     def limit_is_reached(self) -> bool:
@@ -97,7 +97,7 @@ def _subscriber(request: HttpRequest) -> str:
     return subscriber_of(request.META.get("REMOTE_ADDR", ""))
 
 
-def _attempt(*counted: tuple[FleetThrottle, str]) -> LoginAttempt:
+def _attempt(*counted: tuple[Throttle, str]) -> LoginAttempt:
     """The first that has to wait ends it: whoever is stopped by his address does not use up the account's tries."""
     for throttle, key in counted:
         if wait := throttle.attempt(key):

@@ -14,7 +14,6 @@ from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason
 from archivebox.crawls.crawl import CrawlRun
 from archivebox.machine.fleet_keys import refresh_public_keys
-from archivebox.machine.fleet_throttle import forget_attempts
 from archivebox.machine.host import Machine
 from archivebox.machine.periodic import periodic_task
 from archivebox.machine.plugin_sets import report_plugins
@@ -45,7 +44,6 @@ def record_heartbeat() -> int:
     with periodic_task("sweep", SWEEP_EVERY) as is_due:
         if not is_due:
             return 0
-        forget_attempts()
         count = reclaim_elsewhere() + close_silent_machines() + seal_runs_without_worker()
         if count:
             notify_workers()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -21,21 +20,11 @@ from archivebox.core.intake.request import CrawlRequest, Seed
 from archivebox.core.models import Snapshot, Tag
 from archivebox.crawls.models import Crawl
 from archivebox.jobs.models import Job
-from archivebox.lib.throttle import Throttle
-from archivebox.web.auth import login_throttle
 from archivebox.webhooks.models import Webhook
 from tests.integration.api.conftest import Make
 from tests.integration.api.test_account_pages import send
 
 PASSWORD = "correct horse battery"
-
-
-@pytest.fixture(autouse=True)
-def no_guesses_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Attempts are remembered for as long as the process lives."""
-    monkeypatch.setattr(login_throttle, "_accounts", Throttle())
-    monkeypatch.setattr(login_throttle, "_addresses", Throttle(limit=30))
-    return iter([None])
 
 
 def told(**wanted: object) -> list[tuple[str, str, str, Any]]:

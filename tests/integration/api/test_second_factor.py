@@ -19,22 +19,12 @@ from archivebox.accounts.models import AuditEntry, AuthenticatorApp, Passkey, Re
 from archivebox.accounts.second_factor import authenticators
 from archivebox.config.conffile import write_conf
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.lib.throttle import Throttle
-from archivebox.web.auth import login_throttle
 from tests.authenticator import Device
 
 PASSWORD = "correct horse battery"
 ORIGIN = "http://localhost"
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("collection")]
-
-
-@pytest.fixture(autouse=True)
-def no_tries_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Attempts are remembered for as long as the process lives."""
-    for name in ("accounts", "browsers", "addresses", "factor_accounts", "factor_browsers", "factor_addresses"):
-        monkeypatch.setattr(login_throttle, f"_{name}", Throttle())
-    return iter([None])
 
 
 @pytest.fixture
