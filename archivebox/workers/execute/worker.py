@@ -39,7 +39,6 @@ from archivebox.workers.execute import poll
 from archivebox.workers.execute.capacity.load import LOOK_EVERY, Load
 from archivebox.workers.execute.engine import Engine, WorkerCount
 from archivebox.workers.execute.hooks.orphans import Orphans
-from archivebox.workers.execute.hosts_seen import HostsSeen
 from archivebox.workers.execute.leased_items import LeasedItems
 from archivebox.workers.queue import claim, disk_space, due, fleet, orphans, reclaim
 from archivebox.workers.queue.idle import retry_when_idle
@@ -97,7 +96,6 @@ class Worker:
         self.crawl_turn = self.settings.get_float("CRAWL_TURN")
         self.measures_replay = self.settings.get_flag("MEASURE_REPLAY")
         self.cursor = due.Cursor()
-        self.hosts = HostsSeen()
         self.readiness_check = ReadinessCheck()
         self._workers = crew.at_work
         self._load: Load | None = None
@@ -150,14 +148,11 @@ class Worker:
 
     async def _poll(self) -> poll.Polled:
         idle = self.held.idle_crawl_runs()
-        self.hosts.look_at(self.held.pages.values(), self.loop.time())
         who = claim.FetchRequest(
             self.process.pk,
             self.process.machine_id,
             self._capacity(),
             self.cursor,
-            slow=self.hosts.slow,
-            answered=self.hosts.answered,
             readiness=self.readiness_check,
             selections=self.held.selections(),
         )

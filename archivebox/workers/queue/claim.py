@@ -5,7 +5,6 @@ count; Snapshots are claimed only of crawls whose run on this machine is ready f
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
@@ -26,7 +25,6 @@ from archivebox.workers.queue.due import (
     Cursor,
     due,
     due_among,
-    due_of_hosts,
     fresh_page_due,
     next_wanted,
     open_crawls,
@@ -77,10 +75,6 @@ class FetchRequest:
     capacity: Capacity
     cursor: Cursor
     scope: Scope | None = None
-    slow: AbstractSet[str] = frozenset()
-    """Hosts whose servers keep pages of this worker waiting, or lately did so: pages of others come first."""
-    answered: Sequence[str] = ()
-    """Hosts whose servers have answered pages of this worker: these come before all others while some are slow."""
     readiness: ReadinessCheck = field(default_factory=ReadinessCheck)
     selections: Sequence[DueSelection] = ()
 
@@ -194,13 +188,7 @@ def _claim_of(crawl_id: UUID, claimed: Claimed, who: FetchRequest, room: Allowan
     """Claim pages of a crawl that may begin now; what room they leave."""
     blocked = blocked_hosts()  # asked anew for each crawl: what was claimed of the one before counts
     chosen = who.scope[crawl_id] if who.scope is not None else None
-    if chosen:
-        pages = due_among(chosen, blocked, room)
-    else:
-        pages = due_of_hosts(crawl_id, who.answered, blocked, room) if who.slow else []
-        pages = pages or due(crawl_id, blocked.beside(who.slow), room, who.cursor)
-        if who.slow and not pages:
-            pages = due(crawl_id, blocked, room, who.cursor)
+    pages = due_among(chosen, blocked, room) if chosen else due(crawl_id, blocked, room, who.cursor)
     if not pages:
         return room
     with write_transaction():

@@ -71,12 +71,6 @@ def due(
     return found
 
 
-def due_of_hosts(crawl_id: UUID, hosts: Collection[str], blocked: BlockedHosts, room: Allowance) -> list[Due]:
-    """A due page of each of these hosts that is not blocked, fresh ones before those that are tried again."""
-    now = timezone.now()
-    return _fitting(_allowed((page for host in hosts for page in _first_of(crawl_id, host, now)), blocked), room)
-
-
 def due_among(chosen: Collection[UUID], blocked: BlockedHosts, room: Allowance) -> list[Due]:
     """Of a few Snapshots that are due, one of each host, as many as there is room for."""
     now = timezone.now()

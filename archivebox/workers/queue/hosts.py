@@ -27,10 +27,6 @@ class BlockedHosts(NamedTuple):
     for_fresh: AbstractSet[str]
     for_retries: AbstractSet[str]
 
-    def beside(self, hosts: AbstractSet[str]) -> "BlockedHosts":
-        """These hosts as well."""
-        return BlockedHosts(self.for_fresh | hosts, self.for_retries | hosts)
-
 
 def blocked_hosts() -> BlockedHosts:
     """Those whose next moment has not come, and those of which as many pages as allowed are in flight.

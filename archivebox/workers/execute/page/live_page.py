@@ -26,8 +26,6 @@ class LivePage:
         """When it was opened anew; None: never in this worker's hands."""
         self._waits: Planned | None = None
         """The hook that waits for a server, for which it stands aside."""
-        self.has_waited = False
-        """Whether a hook has ever waited for a server."""
         self.is_gone = False
         """Whether who held it said that it went away permanently."""
         self._hooks = schedule.session_hooks()
@@ -91,14 +89,9 @@ class LivePage:
 
     def yield_tab(self, item: Planned) -> None:
         """The next page has its place while a hook, which alone may use it, waits for a server."""
-        self._waits, self.has_waited = item, True
+        self._waits = item
         for tab in self._tabs():
             tab.yield_tab()
-
-    @property
-    def waits_for_server(self) -> bool:
-        """Whether a hook has said so that still runs."""
-        return self._waits is not None and self._waits.is_running
 
     def reacquire(self) -> list[Tab] | None:
         """The tabs that have a place again once that hook has ended; None while there is none for one of them."""

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
@@ -53,13 +52,10 @@ def look(
     crawls: int = 4,
     retries: int = 1,
     machine: Machine | None = None,
-    *,
-    slow: AbstractSet[str] = frozenset(),
-    answered: Sequence[str] = (),
 ) -> claim.Claimed:
     machine = machine or Machine.current()
     room = Capacity(capacity, retries, crawls, crawls)
-    return claim_work(FetchRequest(new_id(), machine.pk, room, cursor or Cursor(), slow=slow, answered=answered))
+    return claim_work(FetchRequest(new_id(), machine.pk, room, cursor or Cursor()))
 
 
 class TestTake:
@@ -218,19 +214,6 @@ class TestHosts:
         assert urls(look()) == ["https://example.com/fresh"]
         ready(crawl("https://example.com/fresh/2"))
         assert not look().snapshots, "fresh pages wait for each other"
-
-    def test_pages_of_other_hosts_come_before_those_of_a_slow_host(self) -> None:
-        ready(crawl("https://slow.example/1", "https://slow.example/2", "https://good.example/"))
-        assert urls(look(slow={"slow.example"})) == ["https://good.example/"]
-        assert urls(look(slow={"slow.example"})) == ["https://slow.example/1"], "there are no others"
-
-    def test_hosts_that_have_answered_come_first_while_others_are_slow(self) -> None:
-        ready(crawl("https://a.example/", "https://b.example/", "https://good.example/1", "https://good.example/2"))
-        good, slow = ["good.example"], {"slow.example"}
-        assert urls(look(capacity=1, answered=good)) == ["https://a.example/"], "none is slow"
-        assert urls(look(capacity=4, answered=good, slow=slow)) == ["https://good.example/1"]
-        assert urls(look(capacity=4, answered=good, slow=slow)) == ["https://good.example/2"]
-        assert urls(look(capacity=4, answered=good, slow=slow)) == ["https://b.example/"], "there are no others"
 
     def test_the_delay_of_a_host_is_kept(self) -> None:
         Domain.objects.create(name="example.com", delay=60.0)
