@@ -60,8 +60,6 @@ class Machine(Row):
     )
 
     plugins = models.JSONField(default=dict, blank=True, help_text="digests by name, where machines share a database")
-    plugins_digest = models.CharField(max_length=64, default="", blank=True, help_text="of all its plugins")
-    plugins_changed_at = models.DateTimeField(null=True, blank=True)
 
     removed_at = models.DateTimeField(null=True, blank=True, help_text="left out of lists until it works again")
 

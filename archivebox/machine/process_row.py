@@ -84,9 +84,6 @@ class ProcessRow(TabledRow):
     archiveresult_id = models.UUIDField(null=True, blank=True)
     binary_id = models.UUIDField(null=True, blank=True)
     request = models.CharField(max_length=8, choices=Request.choices, default=Request.NONE, blank=True)
-    commit_number = models.BigIntegerField(
-        null=True, blank=True, help_text="of a worker's last commit, on PostgreSQL: a failover may lose some"
-    )
 
     launch_env: Mapping[str, str] | None = None
     """The environment that it is launched with; it lives in the launching object only."""

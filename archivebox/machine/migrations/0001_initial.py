@@ -37,8 +37,6 @@ class Migration(migrations.Migration):
                     ('drain_by', models.DateTimeField(blank=True, help_text='nothing new begins here, and what still runs then is given back', null=True)),
                     ('removed_at', models.DateTimeField(blank=True, help_text='left out of lists until it works again', null=True)),
                     ('plugins', models.JSONField(blank=True, default=dict, help_text='digests by name, where machines share a database')),
-                    ('plugins_changed_at', models.DateTimeField(blank=True, null=True)),
-                    ('plugins_digest', models.CharField(blank=True, default='', help_text='of all its plugins', max_length=64)),
                 ],
             ),
             migrations.CreateModel(
@@ -122,7 +120,6 @@ class Migration(migrations.Migration):
                     ('machine', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='machine.machine')),
                     ('parent', models.ForeignKey(blank=True, db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='children', to='machine.process')),
                     ('declared', models.JSONField(blank=True, help_text='what a hook said of its own result up to there', null=True)),
-                    ('commit_number', models.BigIntegerField(blank=True, help_text="of a worker's last commit, on PostgreSQL: a failover may lose some", null=True)),
                 ],
                 options={
                     'verbose_name_plural': 'processes',
