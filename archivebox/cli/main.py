@@ -16,7 +16,7 @@ COMMANDS = (
     "add", "archiveresult", "backup", "binary", "config", "crawl", "doctor", "export", "help", "import", "init",
     "install", "job", "list", "machine", "manage", "mcp", "orchestrator", "persona", "plugin", "process", "remove",
     "restore", "run", "schedule", "search", "server", "share", "snapshot", "status", "storage", "tag", "token",
-    "update", "version", "webhook", "worker",
+    "update", "version", "worker",
 )  # fmt: skip
 """Each is a package beside this module that declares its options; only that one is imported."""
 PACKAGES = {"import": "import_"}

@@ -17,13 +17,9 @@ SHORTEST = 8
 _TIMESTAMP = re.compile(r"\d{9,10}(\.\d+)?")
 
 
-def find(model: type[Model], text: str, listed_by: str = "") -> Model:
-    """The row with this id, or the only one whose id begins so; BadInputError says what is wrong.
-
-    ``listed_by``: the command that lists them, where that is not the ``list`` of their name.
-    """
+def find(model: type[Model], text: str) -> Model:
+    """The row with this id, or the only one whose id begins so; BadInputError says what is wrong."""
     name = str(model._meta.verbose_name)
-    lists = listed_by or f"{name.replace(' ', '')} list"
     digits = text.replace("-", "").lower()
     if not re.fullmatch(rf"[0-9a-f]{{{SHORTEST},32}}", digits):
         raise BadInputError(
@@ -32,15 +28,15 @@ def find(model: type[Model], text: str, listed_by: str = "") -> Model:
     manager = model._default_manager
     rows = manager.filter(pk__range=(UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))))[:2]
     if not rows:
-        raise BadInputError(f"There is no {name} {text}. `archivebox {lists}` lists them.")
+        raise BadInputError(f"There is no {name} {text}. `archivebox {name.replace(' ', '')} list` lists them.")
     if len(rows) > 1:
         raise BadInputError(f"More than one {name} begins with {text}: give more of its id.")
     return rows[0]
 
 
-def find_all(model: type[Model], texts: tuple[str, ...], listed_by: str = "") -> list[Model]:
+def find_all(model: type[Model], texts: tuple[str, ...]) -> list[Model]:
     """One row each; nothing is done with any of them unless all are there."""
-    return [find(model, text, listed_by) for text in texts]
+    return [find(model, text) for text in texts]
 
 
 def href(text: str) -> str:

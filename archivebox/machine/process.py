@@ -17,7 +17,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason, register
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.processes import UNSEEN, ExitJournal, ExitStatus, ProcessIdentity
-from archivebox.machine.host import Machine, NetworkInterface
+from archivebox.machine.host import Machine
 from archivebox.machine.process_current import OwnProcess
 from archivebox.machine.process_row import end_reason_of, exited_columns, is_gone
 from archivebox.machine.program_report import ProgramReport, start_of_descendant
@@ -145,12 +145,6 @@ class Process(OwnProcess):
         if self.process_type != self.TypeChoices.BINARY or self.parent_id is None:
             return None
         return Process.objects.of_type(self.TypeChoices.HOOK).filter(pk=self.parent_id).first()
-
-    @property
-    def interface(self) -> NetworkInterface | None:
-        """By which its connections left, as the result that names it for its latest process says."""
-        named = NetworkInterface.objects.filter(archiveresult=self.archiveresult_id, archiveresult__process_id=self.pk)
-        return None if self.archiveresult_id is None else named.first()
 
     # --- the tree ---------------------------------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ LABELS = {
     "status": "status", "pid": "pid", "exit_code": "exit status", "end_reason": "ended by", "started_at": "started",
     "ended_at": "ended", "seconds": "seconds", "user_seconds": "CPU, own", "system_seconds": "CPU, system",
     "max_rss": "memory", "cmd": "command", "pwd": "folder", "env": "settings given", "parent_id": "parent",
-    "crawl_id": "crawl", "snapshot_id": "snapshot", "interface": "left by",
+    "crawl_id": "crawl", "snapshot_id": "snapshot",
     "stdout_file": "output in", "stderr": "last errors",
 }  # fmt: skip
 SIZES = frozenset({"max_rss"})
@@ -102,7 +102,7 @@ def _roots_of_running() -> list[Process]:
 def show(session: Session, *, id: str) -> int:  # noqa: A002 - the argument's name
     row = _find(id)
     files = {"stdout_file": _kept_in(row.stdout_file), "stderr_file": _kept_in(row.stderr_file)}
-    session.out.facts(_record(row, interface=str(row.interface or ""), **files), LABELS, SIZES)
+    session.out.facts(_record(row, **files), LABELS, SIZES)
     return 0
 
 

@@ -63,7 +63,7 @@ def test_without_a_collection_a_command_says_so_and_makes_none(cli: Type, tmp_pa
         ["process", "list", "--failed", "--type", "cli"], ["process", "tree"], ["machine", "list"], ["binary", "list"],
         ["config", "list", "--all"], ["config", "explain", "TIMEOUT"], ["config", "get", "TIMEOUT", "save_wget"],
         ["archiveresult", "list"], ["job", "list"], ["persona", "list"], ["schedule", "list"], ["snapshot", "list"],
-        ["tag", "list"], ["token", "list"], ["webhook", "list"], ["storage", "gc"],
+        ["tag", "list"], ["token", "list"], ["storage", "gc"],
         ["plugin", "list"], ["plugin", "show", "wget"], ["plugin", "lint"], ["install", "--dry-run"], ["doctor"],
         ["version", "--verbose"], ["update", "--bg", "--all"], ["init"],
         ["manage", "cleanup_processes", "--older-than=30d"],
@@ -426,29 +426,6 @@ def test_a_schedule_is_made_looked_at_run_paused_and_removed(cli: Type, collecti
     assert cli("schedule", "pause", str(made["id"])).record["next_at"] is None
     assert cli("schedule", "remove", str(made["id"])).code == 0
     assert cli("schedule", "list").records == []
-
-
-def test_a_webhook_is_made_tried_and_removed_and_its_secret_shown_once(cli: Type, collection: Path) -> None:
-    assert collection.is_dir()
-    url = "https://example.org/hook"
-    nobody = cli("webhook", "add", url)
-    assert (nobody.code, "createsuperuser" in nobody.err) == (2, True)
-    cli(
-        "manage", "createsuperuser", "--noinput", "--username=admin", "--email=", DJANGO_SUPERUSER_PASSWORD="a-long-one"
-    )
-    wrong = cli("webhook", "add", url, "--event", "moon.rising")
-    assert (wrong.code, "crawl.finished" in wrong.err) == (2, True)
-    made = cli("webhook", "add", url, "--event", "crawl.finished").record
-    assert (made["user"], made["events"]) == ("admin", ["crawl.finished"])
-    key = str(made["id"])
-    sent = cli("webhook", "test", key)
-    assert "archivebox run" in sent.err
-    shown, delivery = cli("webhook", "show", key).records
-    assert "secret" not in shown
-    assert (delivery["event"], delivery["status"]) == ("webhook.test", "queued")
-    assert cli("webhook", "resend", str(delivery["id"])).record["status"] == "queued"
-    assert cli("webhook", "remove", key).code == 0
-    assert cli("webhook", "list").records == []
 
 
 @pytest.mark.usefixtures("collection")
