@@ -1,15 +1,15 @@
-"""Owns the settings that all machines share, as rows: each machine has a copy, which is brought up to date here."""
+"""Settings, secrets and public keys that all machines share, as rows: each machine has a copy in its data folder."""
 
 from collections.abc import Collection, Mapping
 
-from django.db import models
+from django.db import connection, models
 
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.wakeups import notify_workers
 from archivebox.config.database import database_url
 from archivebox.config.fleet_copy import write_fleet_copy
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.config.shared_secrets import decrypt, encrypt, may_encrypt
+from archivebox.config.shared_secrets import decrypt, encrypt, may_encrypt, share_public_keys
 from archivebox.machine.machine_id import is_fleet
 
 
@@ -19,6 +19,20 @@ class FleetSetting(models.Model):
     name = models.CharField(max_length=255, primary_key=True)
     content = models.TextField(blank=True)
     is_encrypted = models.BooleanField(default=False, help_text="with the SECRET_KEY of the environment")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class SharedSecret(models.Model):
+    """One secret or public key: written once, copied by each machine into its data folder when it joins.
+
+    `config/shared_secrets.py` uses these rows before Django is set up, as the key of the web pages is one of them.
+    """
+
+    name = models.CharField(max_length=64, primary_key=True)
+    content = models.TextField()
+    is_encrypted = models.BooleanField(help_text="with the SECRET_KEY of the environment")
 
     def __str__(self) -> str:
         return self.name
@@ -49,3 +63,10 @@ def refresh_fleet_settings() -> None:
     """Bring the copy of this machine up to date. SharedSecretError as above, and then it stays as it was."""
     if is_fleet():
         write_fleet_copy(DATA_FOLDER, database_url(DATA_FOLDER), fleet_settings())
+
+
+def refresh_public_keys() -> None:
+    """Take over the public keys that other machines have, and give them those of this one."""
+    if is_fleet():
+        with connection.cursor() as cursor:
+            share_public_keys(DATA_FOLDER, cursor)

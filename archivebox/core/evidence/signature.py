@@ -10,7 +10,7 @@ from uuid import UUID
 
 from archivebox.core.evidence.signer import MANIFEST, SIGNATURE, STATEMENT, Signer, Statement
 from archivebox.lib.files import atomic_write, read_regular
-from archivebox.machine.fleet_keys import refresh_public_keys
+from archivebox.machine.fleet_setting import refresh_public_keys
 
 MANIFEST_SIZE = 256 * 1024 * 1024
 """Bytes of the longest list of hashes that is signed: that of a million files."""

@@ -13,7 +13,7 @@ from archivebox.base_models.work import LEASE, RENEW_EVERY, Request, lease_clock
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason
 from archivebox.crawls.crawl import CrawlRun
-from archivebox.machine.fleet_keys import refresh_public_keys
+from archivebox.machine.fleet_setting import refresh_public_keys
 from archivebox.machine.host import Machine
 from archivebox.machine.periodic import periodic_task
 from archivebox.machine.plugin_sets import report_plugins
