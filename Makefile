@@ -8,7 +8,7 @@ STYLE := --indent-size 2 --end-with-newline --space-around-combinator
 CHAOS_SECONDS ?= 300
 ENGINE := tests/integration/engine tests/chaos
 
-.PHONY: help env check format reformat lint types layers dependencies migrations suppressions names budget docs pictures test test-all test-sqlite test-postgres test-modes bare-root image compose kubernetes chaos chaos-pages fleet fuzz bench quality lock lock-upgrade lock-plugins wheel clean
+.PHONY: help env check format reformat lint types layers dependencies migrations suppressions names budget docs pictures test test-all test-sqlite test-postgres test-modes bare-root image compose kubernetes workflows chaos chaos-pages fleet fuzz bench quality lock lock-upgrade lock-plugins wheel clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -89,6 +89,9 @@ kubernetes: env  ## validate the manifests against the schemas of Kubernetes (wh
 	@for file in $(filter-out %/kustomization.yaml %/scaler.yaml,$(wildcard packaging/kubernetes/*.yaml)); do \
 	  .venv/bin/uv tool run --quiet kubernetes-validate --strict "$$file" || exit 1; \
 	done
+
+workflows: env  ## validate the workflows of GitHub against their schema
+	.venv/bin/uv tool run --quiet check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
 chaos: env  ## kill things at random for CHAOS_SECONDS and see that nothing is lost
 	.venv/bin/python -m tests.chaos.run $(CHAOS_SECONDS)
