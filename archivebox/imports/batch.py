@@ -1,30 +1,36 @@
-"""Owns pages of a source that are brought into the collection together: they are planned, written and compared."""
+"""Owns bringing pages of a source into the collection: some at a time, whose rows are then written together."""
 
-import logging
+import os
 import time
-from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice
+from functools import partial
+from threading import Event
+from types import TracebackType
+from typing import Self
 from uuid import UUID
 
+from archivebox.config.settings import DATA_FOLDER
 from archivebox.imports.page import ImportedPage, NotImported
-from archivebox.imports.page_files import PageNotImportedError, WrittenFiles
-from archivebox.imports.write import PagePlanner, WrittenPage, difference, discard
-from archivebox.imports.writing_pool import THREADS, WritingPool
-from archivebox.lib.batches import batches
-
-log = logging.getLogger(__name__)
+from archivebox.imports.page_files import PageFilesWriter, PageNotImportedError, WrittenPage
+from archivebox.imports.transfer import Transfer
+from archivebox.imports.write import PagePlanner
+from archivebox.lib.syncing import sync_file_system
 
 Item = ImportedPage | NotImported
 KnownPages = Callable[[Sequence[ImportedPage]], Collection[str]]
 """The keys of those pages that were imported before."""
 TWICE = "The source has another page of this name."
+THREADS = 3
+"""How many pages are written at a time."""
+ASKED_TOGETHER = 20
+"""Pages of which is asked by one statement whether they are known; they are written while more are read."""
 SIZE_MOST = 256 * 1024 * 1024
 """Bytes after which a batch ends: the disk has to keep up, and the kernel holds what it has not written in memory."""
 SECONDS_MOST = 5.0
-"""What a kill, a pause or a cancel throws away at most, but for one large page and what was begun of the next batch."""
+"""How long a batch is read at most. A kill, a pause or a cancel throws away one batch."""
 
 
 @dataclass(slots=True)
@@ -36,8 +42,6 @@ class PageBatch:
     pages: int = 0
     known: int = 0
     """Pages that were imported before."""
-    size: int = 0
-    """Bytes that were written."""
     written: list[WrittenPage] = field(default_factory=list)
     failed: list[NotImported] = field(default_factory=list)
     """Pages that cannot be kept."""
@@ -47,180 +51,161 @@ class PageBatch:
     """Whether the source has no more."""
 
 
-class SourceItems:
-    """The items of a source in their order; the next one can be seen before it is taken."""
+class BatchWriter:
+    """Writes the pages of a source, one batch after the other. Close it.
 
-    def __init__(self, items: Iterator[Item]) -> None:
-        self._items = items
-        self._next: list[Item] = []
+    ``pages_behind``: reads the source from behind the page of this key. ``stop`` is called again and again, by threads,
+    too, and may raise. ``may_discard``: whether nobody else can be at work on the same pages, which would lose their
+    files.
+    """
 
-    def peek(self) -> Item | None:
-        """None: the source has no more."""
-        if not self._next:
-            self._next = list(islice(self._items, 1))
-        return self._next[0] if self._next else None
+    def __init__(
+        self,
+        pages_behind: Callable[[str], Iterator[Item]],
+        transfer: Transfer,
+        stop: Callable[[], None],
+        may_discard: Callable[[], bool],
+    ) -> None:
+        self._pages_behind, self._stop, self._may_discard = pages_behind, stop, may_discard
+        self._is_ending = Event()
+        self._files = PageFilesWriter(DATA_FOLDER.keys, transfer, partial(_stop_thread, self._is_ending, stop))
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="import")
+        self._items: Iterator[Item] | None = None
+        self._behind = ""
+        """The key of the page behind which the source stands."""
 
-    def take(self) -> Item | None:
-        item, self._next = self.peek(), []
-        return item
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def write(self, after: str, most: int, known: KnownPages, planner: PagePlanner, *, to_end: bool) -> PageBatch:
+        """Write the files of ``most`` pages behind ``after``, compare them, and see that they are on the disk.
+
+        Fewer pages, where these are large or it takes long. ``to_end``: what comes behind them is read, too. Whatever
+        ``stop`` raises; OSError where the collection cannot be written to: then nothing of it stays. The rows of the
+        batch have to be committed before the next.
+        """
+        if self._items is None or self._behind != after:
+            self._items = self._pages_behind(after)
+        begun = _BegunBatch(known, planner, self._begin)
+        try:
+            begun.read(self._items, most, self._stop, to_end=to_end)
+            batch = begun.collect()
+            sync_file_system(DATA_FOLDER.root)
+        except BaseException:  # raised again
+            self._items = None
+            self._end(begun)
+            raise
+        self._behind = batch.last or after
+        return batch
+
+    def close(self) -> None:
+        self._threads.shutdown()
+
+    def _begin(self, page: WrittenPage) -> "Future[None]":
+        return self._threads.submit(self._files.write, page)
+
+    def _end(self, begun: "_BegunBatch") -> None:
+        """Have the threads end, and delete the files that they have written, if that may be."""
+        self._is_ending.set()
+        for _, future in begun.running:
+            future.cancel()
+        wait([future for _, future in begun.running])
+        self._is_ending.clear()
+        may_discard = self._may_discard()
+        for page, _ in begun.running:
+            if may_discard:
+                page.discard()
+            page.page.done()
+        for read in begun.unasked:
+            read.done()
 
 
-class BegunBatch:
-    """Pages on their way into the collection."""
+def _stop_thread(is_ending: Event, stop: Callable[[], None]) -> None:
+    if is_ending.is_set():
+        raise CancelledError
+    stop()
 
-    def __init__(self, source: SourceItems, known: KnownPages, planner: PagePlanner, pool: WritingPool) -> None:
-        self.batch = PageBatch()
-        self._source, self._known, self._planner, self._pool = source, known, planner, pool
+
+class _BegunBatch:
+    """Pages on their way into the collection. ``begin``: has a thread write the files of one."""
+
+    def __init__(self, known: KnownPages, planner: PagePlanner, begin: "Callable[[WrittenPage], Future[None]]") -> None:
+        self._known, self._planner, self._begin = known, planner, begin
+        self._batch = PageBatch()
         self._keys = set[str | UUID]()
         """Those of pages in the source, and of pages that bring their own."""
-        self._begun: list[WrittenPage] = []
-        """All of which files may be there."""
-        self._read = deque[ImportedPage]()
+        self._size = 0
+        self.unasked = list[ImportedPage]()
         """Pages of which nobody has asked yet whether they are known."""
-        self._planned: list[WrittenPage] = []
-        self._running = deque[tuple[list[WrittenPage], Future[list[WrittenFiles]]]]()
-        self._comparing: list[tuple[Sequence[WrittenPage], Future[list[tuple[list[str], list[str]]]]]] = []
-        self._unsigned = ""
-        """Why pages have no signature."""
+        self.running = list[tuple[WrittenPage, Future[None]]]()
 
-    # --- reading and writing ------------------------------------------------------------------------------------
-
-    def read(self, most: int, *, to_end: bool) -> None:
-        """Have ``most`` pages written, fewer where these are large or it takes long.
-
-        ``to_end``: what comes behind them is read, too.
-        """
+    def read(self, items: Iterator[Item], most: int, stop: Callable[[], None], *, to_end: bool) -> None:
+        """Begin ``most`` pages, or fewer."""
         until = time.monotonic() + SECONDS_MOST
-        while to_end or self.batch.pages < most:
-            item = self._source.take()
+        while to_end or self._batch.pages < most:
+            item = next(items, None)
             if item is None:
-                self.batch.is_over = True
+                self._batch.is_over = True
                 break
+            stop()
             self._add(item)
-            self._collect(THREADS if self._pool.asks_singly else 2 * THREADS)
-            if self.batch.pages < most and (self.batch.size > SIZE_MOST or time.monotonic() > until):
+            if self._batch.pages < most and (self._size > SIZE_MOST or time.monotonic() > until):
                 break
-        self._begin_pages()
-        self._collect(0)
+        self._begin_unasked()
 
-    def read_one(self, most: int, former: "BegunBatch") -> bool:
-        """Begin with one more item; False: there is none, or not before ``former`` is committed."""
-        self._collect_written()
-        if self.batch.pages >= most or self.batch.size > SIZE_MOST:
-            return False
-        item = self._source.peek()
-        if item is None or former.has(item):
-            return False
-        self._source.take()
-        self._add(item)
-        return True
-
-    def has(self, item: Item) -> bool:
-        """Whether a page is among these, so that nobody can tell yet whether it is known."""
-        return item.key in self._keys or (
-            isinstance(item, ImportedPage) and item.rows is not None and item.rows.id in self._keys
-        )
+    def collect(self) -> PageBatch:
+        """Wait until all are written."""
+        batch = self._batch
+        for page, future in self.running:
+            try:
+                future.result()
+            except PageNotImportedError as error:
+                batch.failed.append(NotImported(page.url, str(error)))
+            else:
+                batch.written.append(page)
+                batch.left_out += page.left_out
+            page.page.done()
+        return batch
 
     def _add(self, item: Item) -> None:
-        self._pool.stop()
-        batch = self.batch
+        batch = self._batch
         if item.key:
             batch.last, batch.pages = item.key, batch.pages + 1
         if isinstance(item, NotImported):
             (batch.failed if item.key else batch.left_out).append(item)
             return
-        self._read.append(item)
-        if len(self._read) >= self._pool.at_once or self._pool.is_idle:
-            self._begin_pages()
+        self.unasked.append(item)
+        self._size += _size_of(item)
+        if len(self.unasked) == ASKED_TOGETHER:
+            self._begin_unasked()
 
-    def _begin_pages(self) -> None:
-        """Have all written that were read and are not known."""
-        known = self._known(self._read) if self._read else ()
-        while self._read:
-            self._plan(self._read[0], known)
-            self._read.popleft()
-        if self._planned:
-            self._running.append((self._planned, self._pool.write([page.planned_files() for page in self._planned])))
-            self._planned = []
+    def _begin_unasked(self) -> None:
+        """Have those written that were read and are not known."""
+        known = self._known(self.unasked) if self.unasked else ()
+        for page in self.unasked:
+            try:
+                if page.key in self._keys:
+                    raise PageNotImportedError(TWICE)  # noqa: TRY301 - one of several reasons
+                if page.key not in known:
+                    self._keys |= {page.key} if page.rows is None else {page.key, page.rows.id}
+                    planned = self._planner.plan(page)
+                    self.running.append((planned, self._begin(planned)))
+                    continue
+                self._batch.known += 1
+            except PageNotImportedError as error:
+                self._batch.failed.append(NotImported(page.url, str(error)))
+            page.done()
+        self.unasked = []
 
-    def _plan(self, page: ImportedPage, known: Collection[str]) -> None:
-        """Plan what is to be written of a page, if anything."""
-        try:
-            if page.key in self._keys:
-                raise PageNotImportedError(TWICE)  # noqa: TRY301 - one of several reasons
-            if page.key not in known:
-                self._keys |= {page.key} if page.rows is None else {page.key, page.rows.id}
-                planned = self._planner.plan(page)
-                self._begun.append(planned)
-                self._planned.append(planned)
-                return
-            self.batch.known += 1
-        except PageNotImportedError as error:
-            self.batch.failed.append(NotImported(page.url, str(error)))
-        page.done()
 
-    def _collect(self, waiting: int) -> None:
-        """Wait until no more than so many requests are left, and count what became of the others."""
-        while len(self._running) > waiting:
-            self._collect_next()
-
-    def _collect_written(self) -> None:
-        while self._running and self._running[0][1].done():
-            self._collect_next()
-
-    def _collect_next(self) -> None:
-        pages, future = self._running[0]
-        written = self._pool.result(future)
-        self._running.popleft()
-        for page, files in zip(pages, written, strict=True):
-            page.page.done()
-            self._note_unsigned(files)
-            self._count(page, files)
-
-    def _note_unsigned(self, files: WrittenFiles) -> None:
-        """Log it once."""
-        if files.unsigned and not self._unsigned:
-            self._unsigned = files.unsigned
-            log.warning("Not signed: %s action=not_signed", files.unsigned)
-
-    def _count(self, page: WrittenPage, files: WrittenFiles) -> None:
-        try:
-            page.learn(files)
-        except PageNotImportedError as error:
-            self.batch.failed.append(NotImported(page.url, str(error)))
-            return
-        self.batch.written.append(page)
-        self.batch.size += page.size
-
-    # --- comparing, and its end ---------------------------------------------------------------------------------
-
-    def begin_comparing(self) -> "list[Future[list[tuple[list[str], list[str]]]]]":
-        """Have what lies in the collection compared with what was read, when it is on the disk."""
-        self._comparing = [
-            (pages, self._pool.differences([(page.whole_path, page.hashes) for page in pages]))
-            for pages in batches(self.batch.written, self._pool.at_once)
-        ]
-        return [future for _, future in self._comparing]
-
-    def end_comparing(self) -> PageBatch:
-        """What became of all."""
-        self.batch.written = []
-        for pages, future in self._comparing:
-            for page, (missing, changed) in zip(pages, future.result(), strict=True):
-                if problem := difference(missing, changed):
-                    discard(page)
-                    self.batch.failed.append(NotImported(page.url, problem))
-                else:
-                    self.batch.written.append(page)
-        self.batch.left_out += [item for written in self.batch.written for item in written.left_out]
-        return self.batch
-
-    def end(self, *, may_discard: bool) -> None:
-        """Delete the files of all, if that may be; nobody writes them any more."""
-        for page in self._begun if may_discard else ():
-            discard(page)
-        for pages in (*(pages for pages, _ in self._running), self._planned):
-            for page in pages:
-                page.page.done()
-        for read in self._read:
-            read.done()
+def _size_of(page: ImportedPage) -> int:
+    """Bytes that are to be written."""
+    size = 0
+    for output in page.outputs:
+        for file in output.files:
+            with suppress(OSError, ValueError):  # whoever writes it says why it cannot be read
+                size += os.stat(file.source).st_size  # noqa: PTH116 - a Path for each file costs more
+    return size

@@ -22,10 +22,10 @@ from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.crawls.crawl import Crawl
 from archivebox.export.rows import CRAWL_COLUMNS, RESULT_COLUMNS, SNAPSHOT_COLUMNS
 from archivebox.imports.page import Columns, ExportedRows, NotReadableError
-from archivebox.imports.page_files import check_name
+from archivebox.imports.page_files import WrittenPage, check_name
 from archivebox.imports.text import clean
 from archivebox.imports.transfer import SourceFileError
-from archivebox.imports.write import WrittenPage, known_owner
+from archivebox.imports.write import known_owner
 
 _ENDED = {"sealed", "cancelled"}
 _OBJECTS = {"output_files"}

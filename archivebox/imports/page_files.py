@@ -1,19 +1,25 @@
-"""Owns the files of one imported page: they are brought into its folder, hashed, signed and compared.
-
-It needs no Django and no database: the processes that write pages start in 0.1 s.
-"""
+"""Owns the files of one imported page: they are brought into its folder, hashed, compared and signed."""
 
 import json
+import logging
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from threading import Lock
+from typing import Any
 from uuid import UUID
 
+from django.utils import timezone
+
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.outcomes import Status
 from archivebox.core.evidence.signer import MANIFEST, KeyUnusableError, Signer
+from archivebox.core.evidence.verification import Finding
 from archivebox.core.outputs.output_files import columns_of
+from archivebox.imports.page import ImportedFile, ImportedOutput, ImportedPage, NotImported
 from archivebox.imports.transfer import (
     NEW_FILE,
     HashedFile,
@@ -27,110 +33,100 @@ from archivebox.lib.files import OutputFile, remove_tree
 from archivebox.lib.files import mimetype_of as output_type_of
 from archivebox.plugins.base.hash_tree import FileEntry, manifest_of, mimetype_of
 
+log = logging.getLogger(__name__)
 HASHES = PurePosixPath(MANIFEST).parent.name
 _PLUGIN, _ANY_PLUGIN = re.compile(r"[a-z0-9][a-z0-9_]{0,63}"), re.compile(r"\w[\w .+-]{0,63}")
 _LONGEST_NAME, _LONGEST_PATH = 255, 2000
-Hashes = Mapping[str, tuple[str, int]]
-"""SHA-256 and size of each file that was transferred, by its path in the folder of the page, as it was read."""
 
 
 class PageNotImportedError(Exception):
     """A page that cannot be kept; the message is a sentence for people."""
 
 
-class PlannedFiles(NamedTuple):
-    """What is to be brought into the folder of a page."""
+@dataclass(slots=True)
+class WrittenPage:
+    """A page whose files are in the collection, and not its rows yet. ``folder``: below the collection."""
 
-    folder: str
-    key: str
+    key: UUID
+    page: ImportedPage
     url: str
-    is_own: bool
-    """Of another ArchiveBox, whose hashes come with it, and the files of plugins of any name."""
-    outputs: Sequence[tuple[str, Sequence[tuple[str, str, str]]]]
-    """Plugin, and of each file its name, its path in the source, and its SHA-256 if the source says it."""
+    folder: str
+    results: list[tuple[ImportedOutput, Mapping[str, Any]]] = field(default_factory=list)
+    """Each output with the columns that tell of its files."""
+    left_out: list[NotImported] = field(default_factory=list)
+    """Files that were not imported."""
+    hashes: dict[str, HashedFile] = field(default_factory=dict)
+    """Of each file that was brought here, by its path in the folder, as it was read."""
 
+    @property
+    def is_own(self) -> bool:
+        """Of another ArchiveBox, whose hashes come with it, and the files of plugins of any name."""
+        return self.page.rows is not None
 
-class WrittenFiles(NamedTuple):
-    """What became of them."""
+    @property
+    def path(self) -> str:
+        """Its folder, from the root of the file system."""
+        return f"{DATA_FOLDER.root}/{self.folder}"
 
-    problem: str = ""
-    """Why the page cannot be kept; then nothing of it is there."""
-    hashes: Hashes = {}
-    left_out: Sequence[tuple[str, str]] = ()
-    """Files that were not imported, and why."""
-    columns: Sequence[Mapping[str, Any]] = ()
-    """Those that tell of the files of each output."""
-    hashes_columns: Mapping[str, Any] = {}
-    """The same of the hashes; nothing where there are none."""
-    unsigned: str = ""
-    """Why there is no signature."""
+    @property
+    def size(self) -> int:
+        return sum(file.size for file in self.hashes.values())
+
+    def discard(self) -> None:
+        """Delete its files: it gets no row."""
+        if os.path.isdir(self.path):  # noqa: PTH112 - asked for each page
+            remove_tree(Path(self.path))
 
 
 class PageFilesWriter:
-    """Writes the files of pages, one page after the other. ``stop`` is called again and again, and may raise.
+    """Writes the files of pages, on any thread. ``stop`` is called again and again, and may raise.
 
     ``keys``: the folder of the key that hashes are signed with.
     """
 
     def __init__(self, keys: Path, transfer: Transfer, stop: Callable[[], None]) -> None:
         self._keys, self._transfer, self._stop = keys, transfer, stop
-        self._signer: Signer | None = None
-        self._unsigned = ""
+        self._signers = list[Signer | None]()
+        """One, or None where there is no key; nothing before it was needed."""
+        self._lock = Lock()
 
-    def write(self, planned: PlannedFiles) -> WrittenFiles:
-        """Bring the files into the folder; what an earlier attempt has left there is replaced.
+    def write(self, written: WrittenPage) -> None:
+        """Bring the files of a page into its folder, and look that they are what was read.
 
-        OSError where the collection cannot be written to.
+        What an earlier attempt has left there is replaced. PageNotImportedError where the page cannot be kept: then
+        nothing of it is there. OSError where the collection cannot be written to.
         """
-        hashes, left_out, columns = dict[str, tuple[str, int]](), list[tuple[str, str]](), list[Mapping[str, Any]]()
-        discard_folder(planned.folder)
+        written.discard()
         made = set[str]()
         try:
-            for plugin, files in planned.outputs:
-                written = self._transfer_files(plugin, files, planned, made, left_out)
-                hashes |= {f"{plugin}/{name}": (hashed.sha256, hashed.size) for name, hashed in written}
-                columns.append(_columns_of((name, hashed.size) for name, hashed in written) if files else {})
-        except PageNotImportedError as error:
-            discard_folder(planned.folder)
-            return WrittenFiles(str(error))
-        if planned.is_own or not hashes:
-            return WrittenFiles("", hashes, left_out, columns)
-        return WrittenFiles("", hashes, left_out, columns, self._keep_hashes(planned, hashes), self._unsigned)
+            for output in written.page.outputs:
+                files = [self._transfer_file(written, output.plugin, file, made) for file in output.files]
+                columns = _columns_of((name, file.size) for name, file in filter(None, files)) if files else {}
+                written.results.append((output, columns))
+            self._compare(written)
+        except PageNotImportedError:
+            written.discard()
+            raise
+        if written.hashes and not written.is_own:
+            self._write_hashes(written)
 
-    def differences(self, folder: str, hashes: Hashes) -> tuple[list[str], list[str]]:
-        """Which files are missing in the folder, and which differ from what was read."""
-        missing, changed = list[str](), list[str]()
-        for name, (sha256, size) in hashes.items():
-            found = hash_file(f"{folder}/{name}", size, self._stop)
-            if found is None:
-                missing.append(name)
-            elif found.sha256 != sha256:
-                changed.append(name)
-        return missing, changed
+    def _transfer_file(
+        self, written: WrittenPage, plugin: str, file: ImportedFile, made: set[str]
+    ) -> tuple[str, HashedFile] | None:
+        """Its name and content; None where it is left out. ``made``: folders that are there."""
+        name = f"{plugin}/{file.name}"
+        try:
+            check_name(plugin, file.name, is_own=written.is_own)
+            hashed = self._bring(file.source, written.path, name, made)
+        except SourceFileError as error:
+            written.left_out.append(NotImported(f"{written.url} {name}", str(error)))
+            return None
+        if file.sha256 and hashed.sha256 != file.sha256:
+            raise PageNotImportedError(f"{name} is not the file that was exported: it was changed since.")
+        written.hashes[name] = hashed
+        return file.name, hashed
 
-    def _transfer_files(
-        self,
-        plugin: str,
-        files: Iterable[tuple[str, str, str]],
-        planned: PlannedFiles,
-        made: set[str],
-        left_out: list[tuple[str, str]],
-    ) -> list[tuple[str, HashedFile]]:
-        """``made``: folders that are there."""
-        written = []
-        for name, source, sha256 in files:
-            try:
-                check_name(plugin, name, is_own=planned.is_own)
-                hashed = self._transfer_file(source, f"{plugin}/{name}", planned.folder, made)
-            except SourceFileError as error:
-                left_out.append((f"{plugin}/{name}", str(error)))
-                continue
-            if sha256 and hashed.sha256 != sha256:
-                raise PageNotImportedError(f"{plugin}/{name} is not the file that was exported: it was changed since.")
-            written.append((name, hashed))
-        return written
-
-    def _transfer_file(self, source: str, name: str, folder: str, made: set[str]) -> HashedFile:
+    def _bring(self, source: str, folder: str, name: str, made: set[str]) -> HashedFile:
         target = f"{folder}/{name}"
         try:
             for one in (folder, target.rpartition("/")[0]):
@@ -141,26 +137,41 @@ class PageFilesWriter:
         except (FileExistsError, NotADirectoryError):
             raise SourceFileError("Another file has this name.") from None
 
-    def _keep_hashes(self, planned: PlannedFiles, hashes: Hashes) -> Mapping[str, Any]:
-        """Write the hashes, and their signature where there is a key. Returns the columns that tell of them."""
-        manifest = manifest_of({name: _entry(name, *hashed) for name, hashed in hashes.items()})
-        data = json.dumps(manifest, separators=(",", ":")).encode() + b"\n"
-        files = {MANIFEST: data, **self._signed(data, planned)}
-        _make_folder(f"{planned.folder}/{HASHES}")
-        for name, content in files.items():
-            _write_file(f"{planned.folder}/{name}", content)
-        facts = {"root_hash": manifest["root_hash"], "files": len(hashes)}
-        sizes = ((name.partition("/")[2], len(content)) for name, content in files.items())
-        return {**_columns_of(sizes), "output_json": facts}
+    def _compare(self, written: WrittenPage) -> None:
+        """PageNotImportedError where a file is not what was read."""
+        finding, folder = Finding(missing=[], changed=[]), written.path
+        for name, hashed in written.hashes.items():
+            found = hash_file(f"{folder}/{name}", hashed.size, self._stop)
+            if found is None:
+                finding.missing.append(name)
+            elif found.sha256 != hashed.sha256:
+                finding.changed.append(name)
+        if not finding.is_whole:
+            raise PageNotImportedError(f"Its files differ from the source. {' '.join(finding.problems)}")
 
-    def _signed(self, data: bytes, planned: PlannedFiles) -> dict[str, bytes]:
-        """The files of the signature."""
-        if self._signer is None and not self._unsigned:
-            try:
-                self._signer = Signer(self._keys)
-            except KeyUnusableError as error:
-                self._unsigned = str(error)
-        return {} if self._signer is None else self._signer.files(data, UUID(planned.key), planned.url)
+    def _write_hashes(self, written: WrittenPage) -> None:
+        """Write the hashes as a result, and their signature where there is a key."""
+        manifest = manifest_of({name: _entry(name, *hashed) for name, hashed in written.hashes.items()})
+        data, signer, now = json.dumps(manifest, separators=(",", ":")).encode() + b"\n", self._signer(), timezone.now()
+        files = {MANIFEST: data, **(signer.files(data, written.key, written.url) if signer else {})}
+        _make_folder(f"{written.path}/{HASHES}")
+        for name, content in files.items():
+            _write_file(f"{written.path}/{name}", content)
+        facts = {"root_hash": manifest["root_hash"], "files": len(written.hashes)}
+        columns = _columns_of((name.partition("/")[2], len(content)) for name, content in files.items())
+        output = ImportedOutput(HASHES, Status.SUCCEEDED, summary="hashes.json", started_at=now, ended_at=now)
+        written.results.append((output, {**columns, "output_json": facts}))
+
+    def _signer(self) -> Signer | None:
+        """None where there is no key that can be used, which is logged once."""
+        with self._lock:
+            if not self._signers:
+                try:
+                    self._signers.append(Signer(self._keys))
+                except KeyUnusableError as error:
+                    log.warning("Not signed: %s action=not_signed", error)
+                    self._signers.append(None)
+            return self._signers[0]
 
 
 def _entry(name: str, sha256: str, size: int) -> FileEntry:
@@ -187,12 +198,6 @@ def _columns_of(files: Iterable[tuple[str, int]]) -> dict[str, Any]:
     """The columns that tell of the files in a plugin's folder, by name and size: nobody reads the folder for them."""
     listed = sorted(files, key=lambda file: "/" in file[0])
     return columns_of(OutputFile(name, size, output_type_of(name)) for name, size in listed)
-
-
-def discard_folder(folder: str) -> None:
-    """Delete the folder of a page that has no row."""
-    if os.path.isdir(folder):  # noqa: PTH112 - asked for each page
-        remove_tree(Path(folder))
 
 
 @lru_cache(maxsize=4096)  # pages have files of the same names

@@ -22,8 +22,8 @@ from archivebox.crawls.crawl import Crawl
 from archivebox.imports.exported_rows import write_exported
 from archivebox.imports.models import ImportedSnapshot
 from archivebox.imports.page import ImportedPage
+from archivebox.imports.page_files import WrittenPage
 from archivebox.imports.text import clean
-from archivebox.imports.write import WrittenPage
 
 LONGEST_KEY = 512
 """Characters of a page's key in its source."""

@@ -11,11 +11,9 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from archivebox.base_models.transactions import write_transaction
-from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.intake.add_urls import default_visibility
 from archivebox.core.snapshot import Snapshot
-from archivebox.imports.batch import Item, PageBatch
-from archivebox.imports.batch_writer import BatchWriter
+from archivebox.imports.batch import BatchWriter, Item, PageBatch
 from archivebox.imports.models import ImportedSnapshot
 from archivebox.imports.page import ImportedPage, NotReadableError, do_nothing
 from archivebox.imports.page_files import PageNotImportedError
@@ -23,8 +21,7 @@ from archivebox.imports.readers.single_file import SingleFilePage, date_in, read
 from archivebox.imports.rows import PageImport
 from archivebox.imports.scratch import Scratch
 from archivebox.imports.transfer import Transfer
-from archivebox.imports.write import PagePlanner, discard
-from archivebox.imports.writing_pool import WritingPool
+from archivebox.imports.write import PagePlanner
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.upkeep import learn
 
@@ -52,9 +49,10 @@ def keep_upload(content: Iterable[bytes], url: str, created_by: User, noting: No
     page = SingleFilePage(path, url, date_in(read_comment(path)) or timezone.now())
     # Two requests with the same file may be here at once: each writes a folder of its own.
     planner = PagePlanner(scratch.path.name, created_by.username)
-    with WritingPool(DATA_FOLDER.keys, Transfer.COPY, do_nothing, has_processes=False) as pool:
-        writer = BatchWriter(lambda _: _noted(page.pages(), planner, scratch), pool, may_discard=lambda: True)
-        batch = writer.write("", 1, 0, importing.known, planner)
+    with BatchWriter(
+        lambda _: _noted(page.pages(), planner, scratch), Transfer.COPY, do_nothing, lambda: True
+    ) as writer:
+        batch = writer.write("", 1, importing.known, planner, to_end=True)
     is_new = not batch.known and _write_rows(batch, importing, noting)
     snapshot = ImportedSnapshot.objects.select_related("snapshot").get(source=importing.source, key=path.name).snapshot
     if not Snapshot.objects.kept().filter(pk=snapshot.pk).exists():
@@ -100,7 +98,7 @@ def _write_rows(batch: PageBatch, importing: PageImport, noting: Noting) -> bool
     finally:
         if not is_new:
             for written in batch.written:
-                discard(written)
+                written.discard()
     return is_new
 
 

@@ -1,12 +1,10 @@
-"""Owns where an imported page lies in the collection, and what its rows are told of its files."""
+"""Owns where an imported page lies in the collection."""
 
 import uuid
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -14,10 +12,8 @@ from django.utils import timezone
 
 from archivebox.accounts.permission import viewer_scope
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.contract.outcomes import Status
-from archivebox.core.evidence.verification import Finding
-from archivebox.imports.page import ImportedOutput, ImportedPage, NotImported
-from archivebox.imports.page_files import HASHES, PageNotImportedError, PlannedFiles, WrittenFiles, discard_folder
+from archivebox.imports.page import ImportedPage
+from archivebox.imports.page_files import PageNotImportedError, WrittenPage
 from archivebox.imports.transfer import remove_source
 from archivebox.lib.urls import BadUrl, parse_url, path_domain_of
 
@@ -26,60 +22,18 @@ _SCHEMES = frozenset({"http", "https", "ftp", "file"})
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@dataclass(slots=True)
-class WrittenPage:
-    """A page whose files are in the collection, and not its rows yet."""
-
-    key: UUID
-    page: ImportedPage
-    url: str
-    folder: str
-    results: list[tuple[ImportedOutput, Mapping[str, Any]]] = field(default_factory=list)
-    """Each output with the columns that tell of its files."""
-    left_out: list[NotImported] = field(default_factory=list)
-    hashes: Mapping[str, tuple[str, int]] = field(default_factory=dict)
-    """SHA-256 and size of each file that was transferred, as it was read."""
-    files: int = 0
-    size: int = 0
-
-    @property
-    def whole_path(self) -> str:
-        """Its folder, from the root of the file system."""
-        return f"{DATA_FOLDER.root}/{self.folder}"
-
-    def planned_files(self) -> PlannedFiles:
-        """What is to be written of it."""
-        outputs = [
-            (one.plugin, [(file.name, file.source, file.sha256) for file in one.files]) for one in self.page.outputs
-        ]
-        return PlannedFiles(self.whole_path, str(self.key), self.url, self.page.rows is not None, outputs)
-
-    def learn(self, written: WrittenFiles) -> None:
-        """Take over what became of its files; PageNotImportedError where it cannot be kept."""
-        if written.problem:
-            raise PageNotImportedError(written.problem)
-        self.hashes = written.hashes
-        self.files, self.size = len(self.hashes), sum(size for _, size in self.hashes.values())
-        self.left_out = [NotImported(f"{self.url} {name}", reason) for name, reason in written.left_out]
-        self.results = list(zip(self.page.outputs, written.columns, strict=True))
-        if written.hashes_columns:
-            now = timezone.now()
-            output = ImportedOutput(HASHES, Status.SUCCEEDED, summary="hashes.json", started_at=now, ended_at=now)
-            self.results.append((output, written.hashes_columns))
-
-
 class PagePlanner:
-    """Decides where pages of one source lie for one owner. ``stop`` is called again and again, and may raise."""
+    """Decides where pages of one source lie for one owner."""
 
-    def __init__(self, source: str, username: str, stop: Callable[[], None] = lambda: None) -> None:
-        self._source, self._username, self._stop = source, username, stop
+    def __init__(self, source: str, username: str) -> None:
+        self._source, self._username = source, username
 
-    def remove_sources(self, page: ImportedPage) -> None:
-        """Delete what was imported from the source."""
+    def remove_sources(self, page: ImportedPage, stop: Callable[[], None]) -> None:
+        """Delete what was imported from the source. ``stop`` is called before each file, and may raise."""
         folder = DATA_FOLDER.root / self.plan(page).folder
         for output in page.outputs:
             for file in output.files:
-                self._stop()
+                stop()
                 remove_source(Path(file.source), folder / output.plugin / file.name)
 
     def plan(self, page: ImportedPage) -> WrittenPage:
@@ -96,17 +50,6 @@ class PagePlanner:
             key, username = page.rows.id, known_owner(page.rows.owner, username)
         folder = DATA_FOLDER.snapshot_place(username, page.captured_at.date(), path_domain_of(url), key)
         return WrittenPage(key, page, url, folder)
-
-
-def discard(written: WrittenPage) -> None:
-    """Delete the files of a page that gets no row."""
-    discard_folder(written.whole_path)
-
-
-def difference(missing: list[str], changed: list[str]) -> str:
-    """The sentence for people about files that are not what was read; empty where all are."""
-    finding = Finding(missing=missing, changed=changed)
-    return "" if finding.is_whole else f"Its files differ from the source. {' '.join(finding.problems)}"
 
 
 def known_owner(name: str, importer_name: str) -> str:

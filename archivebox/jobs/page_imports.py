@@ -10,12 +10,10 @@ from uuid import UUID
 
 from archivebox.base_models.transient import OF_DATABASE
 from archivebox.config.page_storage import has_store
-from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.page_storage.storing_later import store_marked
 from archivebox.core.snapshot import Snapshot
 from archivebox.imports.accounts_and_settings import CollectionReader
-from archivebox.imports.batch import Item, PageBatch
-from archivebox.imports.batch_writer import BatchWriter
+from archivebox.imports.batch import BatchWriter, Item, PageBatch
 from archivebox.imports.import_accounts_and_settings import import_accounts_and_settings
 from archivebox.imports.left_out import LeftOutList
 from archivebox.imports.page import ImportedPage, InterruptibleReader, NotReadableError, Reader
@@ -23,7 +21,6 @@ from archivebox.imports.readers import open_reader
 from archivebox.imports.rows import PageImport
 from archivebox.imports.transfer import Transfer
 from archivebox.imports.write import PagePlanner
-from archivebox.imports.writing_pool import WritingPool
 from archivebox.jobs.action import DeferredError, Failures, JobAction, Options
 from archivebox.jobs.job import Job, JobPart
 from archivebox.lib.jsonl import JSON
@@ -33,8 +30,6 @@ from archivebox.search.upkeep import learn
 
 log = logging.getLogger(__name__)
 
-FEW = 20
-"""Pages that are not worth the start of processes that write them."""
 FEWER = "The source has fewer pages than when the import began."
 NOT_STORED = (
     "The object store did not answer: pages that are not stored yet are stored when it does, by a running server."
@@ -58,7 +53,7 @@ class ImportCounts:
         self.imported += len(batch.written)
         self.known += batch.known
         self.left_out += len(batch.failed) + len(batch.left_out)
-        self.files += sum(written.files for written in batch.written)
+        self.files += sum(len(written.hashes) for written in batch.written)
         self.size += sum(written.size for written in batch.written)
 
 
@@ -96,10 +91,7 @@ class ImportPages(JobAction):
         self._is_stopped = True
 
     def close(self) -> None:
-        try:
-            self._batches.close()
-        finally:
-            self._pool.close()
+        self._batches.close()
 
     def _stop(self) -> None:
         if self._is_stopped:
@@ -111,8 +103,8 @@ class ImportPages(JobAction):
         """Bring the files of a part into the collection."""
         self._end_former()
         self._importing = self._import()
-        after, most_next = self.job.memory["after"], self._length_of_next_part()
-        self._done = self._batches.write(after, len(keys), most_next, self._importing.known, self._planner())
+        after, known = self.job.memory["after"], self._importing.known
+        self._done = self._batches.write(after, len(keys), known, self._planner(), to_end=self._is_last_part())
         left_out = [*self._done.failed, *self._done.left_out]
         self._length = LeftOutList(self.job.pk).append(self.job.memory["length"], left_out)
 
@@ -143,10 +135,8 @@ class ImportPages(JobAction):
         if self.job.options["transfer"] == Transfer.MOVE and not self.job.failed:
             self._remove_sources()
 
-    def _length_of_next_part(self) -> int:
-        """0: there is none."""
-        part = JobPart.objects.filter(job=self.job, number=self.job.position + 1).first()
-        return 0 if part is None else len(part.keys)
+    def _is_last_part(self) -> bool:
+        return not JobPart.objects.filter(job=self.job, number__gt=self.job.position).exists()
 
     def _pages_behind(self, after: str) -> Iterator[Item]:
         assert self._reader is not None  # noqa: S101 - `begin_or_resume` comes first
@@ -158,16 +148,11 @@ class ImportPages(JobAction):
         return PageImport(memory["source"], label, self.job.created_by, self.job.options["visibility"], crawls)
 
     def _planner(self) -> PagePlanner:
-        return PagePlanner(self.job.memory["source"], self.job.created_by.username, self._stop)
-
-    @cached_property
-    def _pool(self) -> WritingPool:
-        transfer, has_many = Transfer(self.job.options["transfer"]), (self.job.total or 0) > FEW
-        return WritingPool(DATA_FOLDER.keys, transfer, self._stop, has_processes=has_many)
+        return PagePlanner(self.job.memory["source"], self.job.created_by.username)
 
     @cached_property
     def _batches(self) -> BatchWriter:
-        return BatchWriter(self._pages_behind, self._pool, self._holds_lease)
+        return BatchWriter(self._pages_behind, Transfer(self.job.options["transfer"]), self._stop, self._holds_lease)
 
     def _holds_lease(self) -> bool:
         """Else somebody else goes on with the same pages, or will: their files are his. So where nobody can tell."""
@@ -216,5 +201,5 @@ class ImportPages(JobAction):
         for item in self._reader.pages():
             if isinstance(item, ImportedPage):
                 if importing.known([item]):
-                    planner.remove_sources(item)
+                    planner.remove_sources(item, self._stop)
                 item.done()

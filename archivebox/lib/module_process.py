@@ -3,31 +3,27 @@
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from types import MappingProxyType
 
 from archivebox.lib import processes
 
 _APPLICATION = Path(__file__).parents[2]
 """Where the process finds our modules."""
-UTF_8 = MappingProxyType({"LANG": "C.UTF-8"})
 
 
-def module_process(
-    module: str, *arguments: str, locale: Mapping[str, str] = UTF_8, files: Sequence[int] = ()
-) -> "AbstractContextManager[subprocess.Popen[bytes]]":
+def module_process(module: str, *, files: Sequence[int] = ()) -> "AbstractContextManager[subprocess.Popen[bytes]]":
     """The process, whose stdin and stdout are pipes; nobody else reaps it, or takes it for an orphan, in the block.
 
-    ``locale``: all of its environment, but for where our modules are. ``files``: descriptors that it has open, too,
-    under the same numbers.
+    Its environment says only where our modules are, and that text is UTF-8. ``files``: descriptors that it has open,
+    too, under the same numbers.
     """
 
     def start() -> "subprocess.Popen[bytes]":
         return subprocess.Popen(
-            [sys.executable, "-m", module, *arguments],
-            env={"PYTHONPATH": str(_APPLICATION), **locale},
+            [sys.executable, "-m", module],
+            env={"PYTHONPATH": str(_APPLICATION), "LANG": "C.UTF-8"},
             cwd=os.sep,  # Python looks for modules where it is started, too
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

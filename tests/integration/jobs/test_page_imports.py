@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import sqlite3
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from datetime import UTC, datetime
@@ -25,7 +25,7 @@ from archivebox.core.models import Snapshot
 from archivebox.imports.batch import SIZE_MOST
 from archivebox.imports.left_out import LeftOutList
 from archivebox.imports.models import ImportedSnapshot
-from archivebox.imports.page import ImportedPage, NotReadableError
+from archivebox.imports.page import NotReadableError
 from archivebox.imports.readers import open_reader
 from archivebox.imports.transfer import Transfer
 from archivebox.jobs.action import DeferredError
@@ -33,13 +33,12 @@ from archivebox.jobs.begin import JobRefusedError
 from archivebox.jobs.begin_import import begin_import
 from archivebox.jobs.job import packed
 from archivebox.jobs.models import Job, JobFailure, JobPart
-from archivebox.jobs.page_imports import FEW, ImportPages
+from archivebox.jobs.page_imports import ImportPages
 from archivebox.jobs.runner import next_part, write_part
 from archivebox.lib.batches import batches
 from tests.job_runner import carried_out, leased
 from tests.old_collection import FIRST, SECOND, make_old_collection
 from tests.unit.imports.archives import Said, assert_stops, write_warc
-from tests.unit.imports.held_pool import HeldPool
 
 pytestmark = pytest.mark.database
 
@@ -299,14 +298,15 @@ def written_since(former: dict[Path, int]) -> set[Path]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_many_pages_are_written_by_processes_as_few_are_by_none(source: Path) -> None:
-    add_pages(source, FEW, "rowan")
+def test_pages_of_several_parts_are_imported_once_each(source: Path) -> None:
+    add_pages(source, 50, "rowan")
     (source / "archive" / "1700000003.0" / "outside").symlink_to("/etc/hostname")
     begun = leased(begin_import(source, open_reader(source).report(), system_user()))
-    split(begun, 15)
+    split(begun, 23)
     Job.objects.filter(pk=begun.pk).update(owner=None)
     job = carried_out(begun)
-    assert (job.done, job.failed, job.memory["counts"]["files"]) == (FEW + 2, 0, 2 * FEW + 8)
+    assert (job.done, job.failed, job.memory["counts"]["files"]) == (52, 0, 2 * 50 + 8)
+    assert Snapshot.objects.count() == ImportedSnapshot.objects.count() == 52
     assert problems_of(Snapshot.objects.all()) == {}
     page = Snapshot.objects.get(imported_from__key="1700000003.0")
     assert [one.plugin for one in page.archiveresult_set.order_by("plugin")] == ["hashes", "htmltotext", "singlefile"]
@@ -318,66 +318,12 @@ def test_many_pages_are_written_by_processes_as_few_are_by_none(source: Path) ->
     }
 
 
-def begin_two_parts(source: Path) -> tuple[Job, ImportPages, Path]:
-    """The first is written, and some of the second: the folder of one of its pages."""
-    add_pages(source, FEW, "rowan")
-    job = leased(begin_import(source, open_reader(source).report(), system_user()))
-    split(job, 15)
-    action, part = ImportPages(job), next_part(job)
-    assert part is not None
-    action.begin_or_resume()
-    pages = [item for item in open_reader(source).pages() if isinstance(item, ImportedPage)]
-    folder = DATA_FOLDER.root / action._planner().plan(pages[16]).folder
-    shutil.rmtree(folder, ignore_errors=True)  # of another test
-    action.__dict__["_pool"] = HeldPool(folder, action._stop)
-    action.prepare(part.keys)
-    return job, action, folder
-
-
-@pytest.mark.django_db(transaction=True)
-def test_parts_that_overlap_are_imported_once_each(source: Path) -> None:
-    job, action, folder = begin_two_parts(source)
-    while part := next_part(job):
-        if part.number:
-            action.prepare(part.keys)
-        written = write_part(job, action, part)
-        assert written is not None
-        job = action.job = written
-    action.close()
-    assert folder.is_dir()
-    assert (job.done, job.failed, job.memory["counts"]["files"]) == (FEW + 2, 0, 2 * FEW + 8)
-    assert Snapshot.objects.count() == ImportedSnapshot.objects.count() == FEW + 2
-    assert problems_of(Snapshot.objects.all()) == {}
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("is_lost", [False, True], ids=["held", "lost"])
-def test_files_of_the_next_part_stay_where_another_worker_has_the_job(source: Path, is_lost: bool) -> None:
-    job, action, folder = begin_two_parts(source)
-    assert folder.is_dir()
-    if is_lost:
-        Job.objects.filter(pk=job.pk).update(owner=new_id())
-    action.close()
-    assert folder.is_dir() is is_lost
-
-
-@pytest.mark.django_db(transaction=True)
-def test_files_of_the_next_part_stay_where_the_database_is_away(source: Path) -> None:
-    def be_away(*_: object) -> None:
-        raise OperationalError
-
-    _, action, folder = begin_two_parts(source)
-    with connection.execute_wrapper(be_away):
-        action.close()
-    assert folder.is_dir()
-
-
-@pytest.mark.django_db(transaction=True)
-def test_an_import_by_processes_that_is_interrupted_leaves_no_files(source: Path) -> None:
-    add_pages(source, FEW, "rowan")
-    large = source / "archive" / f"17000{FEW - 1:05}.0"
-    (large / "large.html").touch()
-    os.truncate(large / "large.html", 64 << 30)  # a hole: no disk is needed
+def interrupt_in_large_file(source: Path, meanwhile: Callable[[Job], object]) -> set[Path]:
+    """What is left of a part that was interrupted when most of its files were written."""
+    add_pages(source, 20, "rowan")
+    large = source / "archive" / "1700000019.0" / "large.html"
+    large.touch()
+    os.truncate(large, 64 << 30)  # a hole: no disk is needed
     job = leased(begin_import(source, open_reader(source).report(), system_user(), transfer=Transfer.LINK))
     action, part, former = ImportPages(job), next_part(job), saved_pages()
     assert part is not None
@@ -386,12 +332,34 @@ def test_an_import_by_processes_that_is_interrupted_leaves_no_files(source: Path
         preparing = thread.submit(action.prepare, part.keys)
         while not any(path.name == "large.html" for path in written_since(former)):
             time.sleep(0.01)
+        meanwhile(job)
         action.interrupt()
         with pytest.raises(DeferredError):
             preparing.result()
         thread.submit(connections.close_all).result()
     action.close()
-    assert written_since(former) == set()
+    return written_since(former)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_import_that_is_interrupted_in_a_large_file_leaves_no_files(source: Path) -> None:
+    assert interrupt_in_large_file(source, lambda _: None) == set()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_files_of_a_part_stay_where_another_worker_has_the_job(source: Path) -> None:
+    assert interrupt_in_large_file(source, lambda job: Job.objects.filter(pk=job.pk).update(owner=new_id()))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_files_of_a_part_stay_where_the_database_is_away(source: Path) -> None:
+    def be_away(*_: object) -> None:
+        raise OperationalError
+
+    action = ImportPages(leased(begin_import(source, open_reader(source).report(), system_user())))
+    assert action._holds_lease()
+    with connection.execute_wrapper(be_away):
+        assert not action._holds_lease()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -403,9 +371,9 @@ def test_a_part_ends_early_behind_a_large_file_and_goes_on_there(source: Path) -
     os.truncate(source / "archive" / FIRST / "singlefile.html", SIZE_MOST + 1)  # a hole: no disk is needed
     begun = leased(begin_import(source, open_reader(source).report(), system_user(), transfer=Transfer.LINK))
     job = carry_out_anew(begun)
-    assert (job.position, job.done) == (0, 3)
-    assert Snapshot.objects.count() == ImportedSnapshot.objects.count() == 3
-    assert len(JobPart.objects.get(job=job).keys) == 3
+    assert (job.position, job.done) == (0, 1)
+    assert Snapshot.objects.count() == ImportedSnapshot.objects.count() == 1
+    assert len(JobPart.objects.get(job=job).keys) == 5
     job = carry_out_anew(job)
     assert (job.position, job.done, job.failed) == (1, 6, 0)
     assert Snapshot.objects.count() == 6
