@@ -127,3 +127,8 @@ class Reader(Protocol):
     def pages(self, after: str = "") -> Iterator[ImportedPage | NotImported]:
         """All of them in one order, or those behind the one whose key is ``after``."""
         ...
+
+
+def clean(text: str) -> str:
+    """``text`` without what a database cannot keep: NUL, and halves of surrogate pairs."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "")

@@ -7,23 +7,25 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
+from django.db import IntegrityError
 
-from archivebox.base_models.rows import new_id
+from archivebox.base_models.rows import new_id, time_of
 from archivebox.base_models.table import table_of
 from archivebox.config.page_storage import has_store
+from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.hooknames import LAST_STEP
 from archivebox.contract.outcomes import Status
 from archivebox.contract.reasons import Reason
 from archivebox.core.archiveresult import ArchiveResult
+from archivebox.core.note import Note
 from archivebox.core.page_storage.storing_later import mark_unstored
 from archivebox.core.snapshot import MOST_TAGS, PATCHED_TEXTS, Snapshot
 from archivebox.core.tags.assign_tags import tag
 from archivebox.crawls.crawl import Crawl
-from archivebox.imports.exported_rows import write_exported
+from archivebox.imports.batch import known_owner
 from archivebox.imports.models import ImportedSnapshot
-from archivebox.imports.page import ImportedPage
+from archivebox.imports.page import ExportedRows, ImportedPage, NotReadableError, clean
 from archivebox.imports.page_files import WrittenPage
-from archivebox.imports.text import clean
 
 LONGEST_KEY = 512
 """Characters of a page's key in its source."""
@@ -122,3 +124,51 @@ def _tagged(pages: Sequence[WrittenPage]) -> dict[str, list[UUID]]:
         for name in written.page.tags[:MOST_TAGS]:
             tagged.setdefault(clean(name), []).append(written.key)
     return tagged
+
+
+# --- rows of another ArchiveBox ---------------------------------------------------------------------------------------
+def write_exported(pages: Sequence[WrittenPage], importer: User) -> None:
+    """NotReadableError where the rows contradict others."""
+    try:
+        _write_exported(pages, importer)
+    except IntegrityError:
+        raise NotReadableError("The export has rows that contradict each other, or those that are here.") from None
+
+
+def _write_exported(pages: Sequence[WrittenPage], importer: User) -> None:
+    for page in pages:
+        rows = page.page.rows
+        assert rows is not None  # noqa: S101 - those pages are given
+        owner = _user(rows.owner, importer)
+        _write_crawl(rows, importer)
+        own = {"crawl_id": rows.crawl_id, "created_by_id": owner.pk, "output_dir": page.folder, "retry_at": None}
+        domain = page.folder.rsplit("/", 2)[1]
+        table_of(Snapshot).insert([(rows.id, rows.snapshot | own | {"url": page.url, "domain": domain})])
+        folder = DATA_FOLDER.root / page.folder
+        more = {"snapshot_id": rows.id, "retry_at": None}
+        table_of(ArchiveResult).insert(
+            (key, one | more | {"pwd": f"{folder}/{one['plugin']}"}) for key, one in rows.results
+        )
+        authors = {name: _author(name, importer) for _, name, _ in rows.notes}
+        Note.objects.bulk_create(
+            Note(id=key, snapshot_id=rows.id, author=authors[name], text=text) for key, name, text in rows.notes
+        )
+
+
+def _write_crawl(rows: ExportedRows, importer: User) -> None:
+    """Once for all of its pages."""
+    if Crawl.objects.filter(pk=rows.crawl_id).exists():
+        return
+    owner = _user(rows.crawl_owner, importer)
+    folder = DATA_FOLDER.crawl_dir(owner.username, time_of(rows.crawl_id).date(), rows.crawl_id)
+    own = {"created_by_id": owner.pk, "output_dir": DATA_FOLDER.relative(folder), "retry_at": None}
+    table_of(Crawl).insert([(rows.crawl_id, rows.crawl | own)])
+
+
+def _author(name: str, importer: User) -> User | None:
+    """Nobody, where the author is not known here, or another than whoever imports may speak for."""
+    return _user(name, importer) if known_owner(name, importer.username) == name else None
+
+
+def _user(name: str, importer: User) -> User:
+    return User.objects.get(username=known_owner(name, importer.username))

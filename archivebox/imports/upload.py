@@ -13,15 +13,13 @@ from django.utils import timezone
 from archivebox.base_models.transactions import write_transaction
 from archivebox.core.intake.add_urls import default_visibility
 from archivebox.core.snapshot import Snapshot
-from archivebox.imports.batch import BatchWriter, Item, PageBatch
+from archivebox.imports.batch import BatchWriter, Item, PageBatch, PagePlanner
+from archivebox.imports.import_folder import Scratch
 from archivebox.imports.models import ImportedSnapshot
 from archivebox.imports.page import ImportedPage, NotReadableError, do_nothing
-from archivebox.imports.page_files import PageNotImportedError
-from archivebox.imports.readers.single_file import SingleFilePage, date_in, read_comment
+from archivebox.imports.page_files import PageNotImportedError, Transfer
+from archivebox.imports.readers.saved_pages import SingleFilePage, date_in, read_comment
 from archivebox.imports.rows import PageImport
-from archivebox.imports.scratch import Scratch
-from archivebox.imports.transfer import Transfer
-from archivebox.imports.write import PagePlanner
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.upkeep import learn
 

@@ -12,10 +12,10 @@ from archivebox.base_models.visibility import Visibility
 from archivebox.base_models.wakeups import notify_workers
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.intake.add_urls import default_visibility
-from archivebox.imports.identity import identity_of
 from archivebox.imports.page import SourceReport
+from archivebox.imports.page_files import Transfer
 from archivebox.imports.rows import stored_key
-from archivebox.imports.transfer import Transfer
+from archivebox.imports.sources import identity_of
 from archivebox.jobs.begin import JobRefusedError, Noting, without_record
 from archivebox.jobs.job import IMPORTING_PAGES, Job, JobPart, packed
 from archivebox.jobs.page_imports import ImportCounts, ImportPages

@@ -12,11 +12,10 @@ from archivebox.base_models.wakeups import notify_workers
 from archivebox.crawls import control
 from archivebox.export.collection import KIND as WHOLE_EXPORT
 from archivebox.hooks import base_layers, resolve_settings
-from archivebox.imports.left_out import LeftOutList
+from archivebox.imports.import_folder import LeftOutList
 from archivebox.imports.page import NotReadableError
-from archivebox.imports.server_path import checked_path
-from archivebox.imports.transfer import Transfer
-from archivebox.imports.uploaded_file import ImportUpload, uploaded_keys
+from archivebox.imports.page_files import Transfer
+from archivebox.imports.sources import ImportUpload, checked_path, uploaded_keys
 from archivebox.jobs.begin import JobRefusedError, Noting, without_record
 from archivebox.jobs.begin_import import begin_import
 from archivebox.jobs.job import Job

@@ -15,7 +15,7 @@ from archivebox.base_models.rows import Row
 from archivebox.base_models.work import FREE_AND_WANTED, StoppableItem, WorkQuerySet
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.reasons import sentence
-from archivebox.imports.uploaded_file import remove_upload
+from archivebox.imports.sources import remove_upload
 from archivebox.lib.jsonl import JSON
 from archivebox.webhooks.outbox import enqueue_event
 from archivebox.webhooks.webhook import Event

@@ -12,15 +12,13 @@ from archivebox.base_models.transient import OF_DATABASE
 from archivebox.config.page_storage import has_store
 from archivebox.core.page_storage.storing_later import store_marked
 from archivebox.core.snapshot import Snapshot
-from archivebox.imports.accounts_and_settings import CollectionReader
-from archivebox.imports.batch import BatchWriter, Item, PageBatch
-from archivebox.imports.import_accounts_and_settings import import_accounts_and_settings
-from archivebox.imports.left_out import LeftOutList
+from archivebox.imports.accounts_and_settings import CollectionReader, import_accounts_and_settings
+from archivebox.imports.batch import BatchWriter, Item, PageBatch, PagePlanner
+from archivebox.imports.import_folder import LeftOutList
 from archivebox.imports.page import ImportedPage, InterruptibleReader, NotReadableError, Reader
+from archivebox.imports.page_files import Transfer
 from archivebox.imports.readers import open_reader
 from archivebox.imports.rows import PageImport
-from archivebox.imports.transfer import Transfer
-from archivebox.imports.write import PagePlanner
 from archivebox.jobs.action import DeferredError, Failures, JobAction, Options
 from archivebox.jobs.job import Job, JobPart
 from archivebox.lib.jsonl import JSON

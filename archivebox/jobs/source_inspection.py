@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from archivebox.imports.accounts_and_settings import CollectionReader
-from archivebox.imports.left_out import LeftOutList
+from archivebox.imports.import_folder import LeftOutList
 from archivebox.imports.page import InterruptibleReader, NotReadableError, Reader, SourceReport
 from archivebox.imports.readers import open_reader
-from archivebox.imports.server_path import checked_path
+from archivebox.imports.sources import checked_path
 from archivebox.jobs.action import DeferredError, JobAction, Options
 from archivebox.jobs.job import Job
 from archivebox.lib.jsonl import JSON

@@ -15,7 +15,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.page_storage.copies import evict
 from archivebox.core.page_storage.garbage import StoreGarbage, collect_unknown, collect_unused, collect_uploads
 from archivebox.core.page_storage.storing_later import store_all_marked
-from archivebox.imports.scratch import remove_left_folders
+from archivebox.imports.import_folder import remove_left_folders
 from archivebox.lib.object_store import ObjectStoreError
 from archivebox.machine.host import Machine
 from archivebox.machine.periodic import DAILY, periodic_task

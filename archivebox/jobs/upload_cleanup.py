@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from archivebox.imports.uploaded_file import is_new, remove_upload, uploaded_keys
+from archivebox.imports.sources import is_new, remove_upload, uploaded_keys
 from archivebox.jobs.job import Job
 
 log = logging.getLogger(__name__)

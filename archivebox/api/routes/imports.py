@@ -15,9 +15,9 @@ from archivebox.api.credentials import Bearer, caller, caller_account, record_au
 from archivebox.api.problems import ProblemError
 from archivebox.api.shapes.archive import RequestBody, Text
 from archivebox.api.shapes.work import JobOut
-from archivebox.imports.left_out import LeftOutList
+from archivebox.imports.import_folder import LeftOutList
 from archivebox.imports.page import NotReadableError
-from archivebox.imports.uploaded_file import PIECE
+from archivebox.imports.sources import PIECE
 from archivebox.jobs import inspecting
 from archivebox.jobs.begin import JobRefusedError
 from archivebox.jobs.inspecting import ImportChoices

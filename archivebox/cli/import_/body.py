@@ -9,10 +9,10 @@ from archivebox.cli.output import counted
 from archivebox.cli.records import record_of
 from archivebox.cli.session import Session
 from archivebox.cli.waiting import wait_for_job
-from archivebox.imports.left_out import LeftOutList
+from archivebox.imports.import_folder import LeftOutList
 from archivebox.imports.page import NotImported, NotReadableError, SourceReport
+from archivebox.imports.page_files import Transfer
 from archivebox.imports.readers import open_reader
-from archivebox.imports.transfer import Transfer
 from archivebox.jobs.begin import JobRefusedError
 from archivebox.jobs.begin_import import begin_import, unfinished_import
 from archivebox.jobs.models import Job

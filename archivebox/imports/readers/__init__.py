@@ -5,13 +5,11 @@ from pathlib import Path
 
 from archivebox.imports.page import NotReadableError, Reader
 from archivebox.imports.readers.exported import open_export
-from archivebox.imports.readers.folder import open_folder, open_saved_page
 from archivebox.imports.readers.har import open_har
 from archivebox.imports.readers.mhtml import open_mhtml
-from archivebox.imports.readers.old.collection import open_old_collection
-from archivebox.imports.readers.single_file import open_single_file
-from archivebox.imports.readers.wacz import open_wacz
-from archivebox.imports.readers.warc import open_warc
+from archivebox.imports.readers.old_collection import open_old_collection
+from archivebox.imports.readers.saved_pages import open_folder, open_saved_page, open_single_file
+from archivebox.imports.readers.warc import open_wacz, open_warc
 
 OPENERS: tuple[Callable[[Path], Reader | None], ...] = (
     open_export,

@@ -19,13 +19,12 @@ from typing import IO, BinaryIO, cast
 
 import ada_url
 
-from archivebox.imports.answer import ArchivedAnswer, as_utc, fill_body, kind_of
+from archivebox.imports.answers import ArchivedAnswer, PageRecording, as_utc, fill_body, kind_of, text_outputs
 from archivebox.imports.document import DOCUMENT_MOST, DocumentReader
+from archivebox.imports.import_folder import Scratch
 from archivebox.imports.page import ImportedPage, NotImported, NotReadableError, SourceReport
-from archivebox.imports.readers.page_rules import HTML
 from archivebox.imports.readers.warc_index import plain_url
-from archivebox.imports.recording import PageRecording, text_outputs
-from archivebox.imports.scratch import Scratch
+from archivebox.imports.readers.warc_pages import HTML
 
 ENDINGS = (".mhtml", ".mht")
 PARTS_MOST = 10_000

@@ -21,11 +21,10 @@ from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
 from archivebox.core.intake.add_urls import default_visibility
 from archivebox.hooks import base_layers, resolve_settings
-from archivebox.imports.left_out import LeftOutList
+from archivebox.imports.import_folder import LeftOutList
 from archivebox.imports.page import NotReadableError
-from archivebox.imports.server_path import import_root
-from archivebox.imports.transfer import Transfer
-from archivebox.imports.uploaded_file import PIECE
+from archivebox.imports.page_files import Transfer
+from archivebox.imports.sources import PIECE, import_root
 from archivebox.jobs import inspecting
 from archivebox.jobs.begin import JobRefusedError
 from archivebox.jobs.inspecting import ImportChoices

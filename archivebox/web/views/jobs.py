@@ -18,8 +18,8 @@ from archivebox.base_models.transactions import write_transaction
 from archivebox.core.tag import split_tags
 from archivebox.crawls import control
 from archivebox.export.formats import FORMATS
-from archivebox.imports.left_out import LeftOutList
-from archivebox.imports.transfer import Transfer
+from archivebox.imports.import_folder import LeftOutList
+from archivebox.imports.page_files import Transfer
 from archivebox.jobs.at_once import can_undo, do, undo
 from archivebox.jobs.begin import JobRefusedError, JobRequest
 from archivebox.jobs.dry_run import dry_run

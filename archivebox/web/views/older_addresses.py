@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from archivebox.accounts.permission import reachable_snapshots
-from archivebox.imports.readers.old.page_folder import REST, place_of
+from archivebox.imports.readers.old_page import REST, place_of
 from archivebox.web.auth.page_access import public_if
 
 

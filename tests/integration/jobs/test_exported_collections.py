@@ -21,7 +21,7 @@ from archivebox.core.tags.assign_tags import tag
 from archivebox.crawls.models import Crawl
 from archivebox.export.pages import pages_of
 from archivebox.export.rows import page_row
-from archivebox.imports.left_out import LeftOutList
+from archivebox.imports.import_folder import LeftOutList
 from archivebox.imports.models import ImportedSnapshot
 from archivebox.imports.page import NotReadableError
 from archivebox.imports.readers import open_reader

@@ -15,10 +15,10 @@ from archivebox.config.conffile import write_conf
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.models import Snapshot
 from archivebox.crawls import control
-from archivebox.imports.left_out import LeftOutList
+from archivebox.imports.import_folder import LeftOutList
 from archivebox.imports.page import NotReadableError
-from archivebox.imports.transfer import Transfer
-from archivebox.imports.uploaded_file import ImportUpload
+from archivebox.imports.page_files import Transfer
+from archivebox.imports.sources import ImportUpload
 from archivebox.jobs import inspecting
 from archivebox.jobs.begin import JobRefusedError
 from archivebox.jobs.inspecting import ImportChoices

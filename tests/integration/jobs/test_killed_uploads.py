@@ -14,7 +14,7 @@ from django.db import connections
 from archivebox.base_models.users import system_user
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.models import Snapshot
-from archivebox.imports.scratch import Scratch
+from archivebox.imports.import_folder import Scratch
 from archivebox.imports.upload import keep_upload
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("collection")]

@@ -19,7 +19,7 @@ from archivebox.core.evidence.verification import problems_of
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.crawls.models import CrawlSchedule
 from archivebox.hooks.stored_settings import stored_settings
-from archivebox.imports.left_out import LeftOutList
+from archivebox.imports.import_folder import LeftOutList
 from archivebox.imports.readers import open_reader
 from archivebox.jobs.begin_import import begin_import
 from archivebox.jobs.models import Job

@@ -23,11 +23,11 @@ from archivebox.core.crawl_control.retry import lacking_hooks
 from archivebox.core.evidence.verification import problems_of
 from archivebox.core.models import Snapshot
 from archivebox.imports.batch import SIZE_MOST
-from archivebox.imports.left_out import LeftOutList
+from archivebox.imports.import_folder import LeftOutList
 from archivebox.imports.models import ImportedSnapshot
 from archivebox.imports.page import NotReadableError
+from archivebox.imports.page_files import Transfer
 from archivebox.imports.readers import open_reader
-from archivebox.imports.transfer import Transfer
 from archivebox.jobs.action import DeferredError
 from archivebox.jobs.begin import JobRefusedError
 from archivebox.jobs.begin_import import begin_import

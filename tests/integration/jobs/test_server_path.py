@@ -11,7 +11,7 @@ import pytest
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks.registry import forget_environment
 from archivebox.imports.page import NotReadableError
-from archivebox.imports.server_path import checked_path
+from archivebox.imports.sources import checked_path
 
 pytestmark = pytest.mark.django_db
 Allow = Callable[[object], None]

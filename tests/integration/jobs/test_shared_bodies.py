@@ -16,8 +16,7 @@ from archivebox.base_models.users import system_user
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.models import Snapshot
 from archivebox.imports.page import ImportedPage
-from archivebox.imports.readers.wacz import open_wacz
-from archivebox.imports.readers.warc import open_warc
+from archivebox.imports.readers.warc import open_wacz, open_warc
 from archivebox.jobs.begin import JobRefusedError, JobRequest, begin
 from archivebox.lib.jsonl import JSON
 from archivebox.replay.index import load

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.imports.scratch import Scratch
+from archivebox.imports.import_folder import Scratch
 from archivebox.jobs.storage_upkeep import StorageUpkeep
 from archivebox.machine.periodic import PeriodicTask, repeat_at_once
 from archivebox.storage.layout import DataFolder

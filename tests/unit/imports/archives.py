@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from archivebox.imports.page import ImportedPage, InterruptibleReader, NotImported, Reader
-from archivebox.imports.readers.archive_pages import ArchivePages
+from archivebox.imports.readers.warc import ArchivePages
 from archivebox.plugins.base.warc_file import WarcWriter
 from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.recorded import RecordedRequest, reply_to

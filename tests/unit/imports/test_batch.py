@@ -13,10 +13,9 @@ import pytest
 
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.outcomes import Status
-from archivebox.imports.batch import TWICE, BatchWriter, Item, PageBatch
+from archivebox.imports.batch import TWICE, BatchWriter, Item, PageBatch, PagePlanner
 from archivebox.imports.page import ImportedFile, ImportedOutput, ImportedPage, do_nothing
-from archivebox.imports.transfer import Transfer
-from archivebox.imports.write import PagePlanner
+from archivebox.imports.page_files import Transfer
 
 HOLE = 64 << 30
 """Bytes of a file that takes longer to read than the test. It takes no disk."""

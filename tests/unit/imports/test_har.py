@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from archivebox.imports.page import NotReadableError
-from archivebox.imports.readers.har import open_har
-from archivebox.imports.readers.json_stream import JsonStream
+from archivebox.imports.readers.har import JsonStream, open_har
 from tests.unit.imports.archives import FILES, ImportedFolder, assert_stops, count_stops, read
 
 SITE = "http://127.0.0.1:8765"

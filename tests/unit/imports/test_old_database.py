@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.imports.readers.old.database import OldDatabase
+from archivebox.imports.readers.old_collection import OldDatabase
 
 
 def copies() -> list[Path]:

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from archivebox.imports.page import NotReadableError
-from archivebox.imports.readers.folder import open_folder, open_saved_page
 from archivebox.imports.readers.mhtml import open_mhtml
-from archivebox.imports.readers.single_file import open_single_file
+from archivebox.imports.readers.saved_pages import open_folder, open_saved_page, open_single_file
 from tests.unit.imports.archives import FILES, ImportedFolder, Said, assert_stops, read, write_warc
 
 SITE = "http://127.0.0.1:8765"

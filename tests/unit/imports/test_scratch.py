@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.imports.scratch import Scratch
+from archivebox.imports.import_folder import Scratch
 
 
 def test_a_folder_is_gone_with_its_reader() -> None:

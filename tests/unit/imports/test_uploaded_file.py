@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from archivebox.imports.uploaded_file import file_name
+from archivebox.imports.sources import file_name
 
 
 @pytest.mark.parametrize(

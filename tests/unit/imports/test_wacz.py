@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from archivebox.imports.page import NotReadableError
-from archivebox.imports.readers.wacz import open_wacz
+from archivebox.imports.readers.warc import open_wacz
 from tests.unit.imports.archives import FILES, ImportedFolder, Said, assert_stops, read, write_warc
 
 HOME = Said("http://a.example/", b"<title>Home</title><p>Words of quicksilver", page="p1")

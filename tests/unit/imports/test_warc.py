@@ -10,7 +10,7 @@ import brotli
 import pytest
 
 from archivebox.contract.outcomes import Status
-from archivebox.imports import http_body
+from archivebox.imports.answers import UNPACKED_ALWAYS
 from archivebox.imports.page import NotReadableError
 from archivebox.imports.readers.warc import open_warc, warc_reader
 from tests.unit.imports.archives import DATE, FILES, ImportedFolder, Said, assert_stops, read, write_revisit, write_warc
@@ -213,7 +213,7 @@ def test_what_is_not_a_warc_file_is_refused(tmp_path: Path, content: bytes) -> N
 
 @pytest.mark.slow
 def test_a_body_that_unpacks_to_too_much_is_cut(tmp_path: Path) -> None:
-    bomb = gzip.compress(bytes(http_body.UNPACKED_ALWAYS * 2))
+    bomb = gzip.compress(bytes(UNPACKED_ALWAYS * 2))
     write_warc(tmp_path / "a.warc", [PAGE, Said(PICTURE.url, bomb, "image/png", headers={"Content-Encoding": "gzip"})])
     folder = ImportedFolder(read(open_warc(tmp_path / "a.warc"))[0][0], tmp_path / "page").folder
     assert '"truncated":"length"' in (folder / "responses" / "index.jsonl").read_text()

@@ -1,19 +1,146 @@
-"""Owns which file in the folder of a page is whose: what each extractor of an earlier ArchiveBox has left."""
+"""One page of an earlier ArchiveBox: what was recorded of it, and which file in its folder is whose."""
 
 import json
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
 from archivebox.contract.outcomes import Status
+from archivebox.imports.answers import text_outputs
+from archivebox.imports.document import DOCUMENT_MOST, DocumentReader
+from archivebox.imports.import_folder import Scratch
 from archivebox.imports.page import ImportedFile, ImportedOutput, NotImported
-from archivebox.imports.readers.old.record import OldResult
 from archivebox.lib.files import read_regular, walk_entries
 from archivebox.lib.jsonl import JSON
 
+_SECONDS = re.compile(r"(\d{1,12})(?:\.(\d{1,32}))?")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def moment(value: object) -> datetime | None:
+    """A date of a database or an index.json, in UTC where it names no zone; None for what is none."""
+    if not isinstance(value, str):
+        return None
+    try:
+        found = datetime.fromisoformat(value.strip())
+    except ValueError:
+        return of_timestamp(value)
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+
+
+def of_timestamp(text: str) -> datetime | None:
+    """Seconds since 1970 with their fraction, as they name the folder of a page; no float, which would lose digits."""
+    found = _SECONDS.fullmatch(text.strip())
+    if found is None:
+        return None
+    try:
+        return _EPOCH + timedelta(seconds=int(found[1]), microseconds=int((found[2] or "0").ljust(6, "0")[:6]))
+    except OverflowError:
+        return None
+
+
+def closest_moment(date: object, timestamp: str) -> datetime | None:
+    """When a page was added: 0.9 has cut the fractions off the dates of earlier versions, and left the timestamps."""
+    written, stamped = moment(date), of_timestamp(timestamp)
+    if written is None or stamped is None:
+        return written or stamped
+    return stamped if abs(written - stamped) < timedelta(seconds=1) else written
+
+
+# --- records ----------------------------------------------------------------------------------------------------------
+_CAPTURED_AGAIN = re.compile(r"#\d{4}-\d\d-\d\dT\d\d:\d\d\S*$")
+"""What "Re-Snapshot" of 0.5 to 0.7 put behind a URL, which could be there only once."""
+_STATUS = {
+    "succeeded": Status.SUCCEEDED, "failed": Status.FAILED, "skipped": Status.SKIPPED, "noresults": Status.NORESULTS,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class OldResult:
+    """What one extractor said of one page."""
+
+    extractor: str
+    status: Status
+    output: str
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+
+    @classmethod
+    def of(cls, extractor: object, row: Mapping[str, object]) -> "OldResult | None":
+        """None for what has not ended."""
+        status = _STATUS.get(str(row.get("status")))
+        if status is None or not isinstance(extractor, str):
+            return None
+        said = row.get("output_str") or row.get("output")
+        output = said if isinstance(said, str) else ""
+        return cls(extractor, status, output, moment(row.get("start_ts")), moment(row.get("end_ts")))
+
+
+@dataclass(frozen=True, slots=True)
+class OldPage:
+    """One page as an earlier ArchiveBox had it."""
+
+    timestamp: str
+    """Names it, and its folder up to 0.8."""
+    url: str
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    added_at: datetime | None = None
+    bookmarked_at: datetime | None = None
+    results: tuple[OldResult, ...] = field(default=())
+    folder: str = ""
+    """Below the collection, where it is not that of its timestamp."""
+
+    @property
+    def captured_at(self) -> datetime | None:
+        """When the first extractor that succeeded began; else when the page was added."""
+        starts = [one.started_at for one in self.results if one.status is Status.SUCCEEDED and one.started_at]
+        return min(starts, default=self.added_at or self.bookmarked_at)
+
+    @property
+    def own_url(self) -> str:
+        """Without what made it differ from that of an earlier capture."""
+        return _CAPTURED_AGAIN.sub("", self.url)
+
+
+def page_of_index(record: Mapping[str, JSON]) -> OldPage | None:
+    """The page that an index.json tells of; None where it names no URL or no timestamp."""
+    url, timestamp = record.get("url"), record.get("timestamp")
+    if not isinstance(url, str) or not isinstance(timestamp, str) or of_timestamp(timestamp) is None:
+        return None
+    title, tags, history = record.get("title"), record.get("tags"), record.get("history")
+    return OldPage(
+        timestamp=timestamp,
+        url=url,
+        title=title if isinstance(title, str) else "",
+        tags=split_tags(tags),
+        added_at=moment(record.get("added")),
+        bookmarked_at=of_timestamp(timestamp),
+        results=results_of_history(history),
+    )
+
+
+def results_of_history(history: JSON) -> tuple[OldResult, ...]:
+    """Extractor → what became of each of its runs."""
+    if not isinstance(history, dict):
+        return ()
+    runs = ((name, run) for name, each in history.items() if isinstance(each, list) for run in each)
+    found = (OldResult.of(name, run) for name, run in runs if isinstance(run, dict))
+    return tuple(one for one in found if one is not None)
+
+
+def split_tags(tags: object) -> tuple[str, ...]:
+    """Tags of a text with commas, or of a list."""
+    names: Iterable[object] = tags.split(",") if isinstance(tags, str) else tags if isinstance(tags, list) else ()
+    return tuple(name.strip() for name in names if isinstance(name, str) and name.strip())
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
 MOST_FILES = 100_000
 """Files, folders and links of one page that are looked at."""
 MOST_HEADERS = 1024 * 1024
@@ -155,3 +282,41 @@ def is_plain_folder(root: Path, below: str) -> bool:
         if path.is_symlink():
             return False
     return os.path.isdir(path)  # noqa: PTH112 - False, too, for a name that is too long
+
+
+# --- texts ------------------------------------------------------------------------------------------------------------
+TEXTS = frozenset(
+    {("htmltotext", "htmltotext.txt"), ("readability", "content.txt"), ("mercury", "content.txt")},
+)
+"""Files that search reads."""
+SAVED = (
+    ("singlefile", "singlefile.html"), ("dom", "output.html"), ("readability", "content.html"),
+    ("mercury", "content.html"),
+)  # fmt: skip
+"""Files that have a text, the most whole first."""
+
+
+class PageTexts:
+    """Writes what the plugin htmltotext would have left. ``scratch``: where, page by page."""
+
+    def __init__(self) -> None:
+        self.scratch = Scratch()
+        self._documents = DocumentReader()
+
+    def read(self, files: PageFolder, url: str, folder: Path) -> tuple[ImportedOutput, ...]:
+        """The text of one page, in ``folder``, or that it took too long; nothing where it has one, or no HTML."""
+        there = {(plugin, file.name): file.source for plugin, each in files.files.items() for file in each}
+        if not TEXTS.isdisjoint(there):
+            return ()
+        failed: tuple[ImportedOutput, ...] = ()
+        for source in (there[name] for name in SAVED if name in there):
+            try:
+                html = read_regular(Path(source), DOCUMENT_MOST)
+            except OSError:
+                continue
+            content = self._documents.read(html, url, "text/html", "text/html; charset=utf-8")
+            texts = tuple(one for one in text_outputs(folder, content, "text/html") if one.plugin == "htmltotext")
+            if any(one.status is Status.SUCCEEDED for one in texts):
+                return texts
+            failed = failed or tuple(one for one in texts if one.status is Status.FAILED)
+        return failed
