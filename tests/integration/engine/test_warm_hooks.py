@@ -1,5 +1,6 @@
 """What is started ahead next to a server: for one crawl, with its settings, and gone when nobody wants it."""
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from functools import partial
 
 import pytest
 
+from tests.integration.engine.disks import small_disk
 from tests.integration.engine.driver import REPOSITORY, Collection, Row, identity_of
 from tests.webserver.server import free_ports
 
@@ -159,6 +161,28 @@ def test_a_crawl_that_begins_with_a_file_leaves_it_for_the_next(served: Collecti
     warm = waiting(served)
     served.wait_sealed(served.add("http://one.test/paper.pdf"))
     assert waiting(served)["pk"] == warm["pk"]
+
+
+def test_a_crawl_starts_its_own_where_it_cannot_be_told_of_it(served: Collection) -> None:
+    archive(served)
+    warm = waiting(served)
+    for log in (served.root / "run/warm" / warm["parent_id"] / ".hooks").iterdir():
+        log.unlink()
+    archive(served)
+    assert served.ledger == ["own", "own"]
+    assert gone(served, warm)["exit_code"] == 1
+
+
+def test_none_is_started_where_pages_are_on_another_disk(made: Collection) -> None:
+    made.rows("Crawl", "pk")
+    shutil.rmtree(made.root / "users")
+    with small_disk(made.root / "users"):
+        serve(made)
+        archive(made)
+        archive(made)
+        made.leave()
+        assert made.ledger == ["own", "own"]
+        assert not made.processes(worker_type="warm")
 
 
 @pytest.mark.parametrize("killed", ["while it waits", "as its crawl begins"])

@@ -215,6 +215,7 @@ class WarmHooks:
             and self._engine.loop.time() - self._used_at < KEPT_FOR
             and can_spare(MEMORY_MIN)
             and self._engine.disk.has_space()
+            and DATA_FOLDER.run.stat().st_dev == DATA_FOLDER.users.stat().st_dev  # its logs are moved to its crawl
         )
 
     def _start(self, recent: Call) -> None:
