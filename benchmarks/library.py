@@ -13,8 +13,8 @@ from django.core.cache import cache
 from django.db import connection
 from django.test import Client
 
+from archivebox.base_models.bulk_write import insert_rows
 from archivebox.base_models.rows import new_id
-from archivebox.base_models.table import table_of
 from archivebox.base_models.visibility import EVERYTHING
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.intake.add_urls import create_crawl
@@ -77,7 +77,7 @@ def _newest(count: int) -> None:
     keys = list(Snapshot.objects.filter(crawl=made).values_list("pk", flat=True))
     Snapshot.objects.filter(crawl=made).update(status="sealed", mime_type="text/html", http_status=200)
     rows = ((new_id(), _result(key, plugin, number)) for number, key in enumerate(keys) for plugin in PLUGINS)
-    table_of(ArchiveResult).insert(rows)
+    insert_rows(ArchiveResult, rows)
 
 
 def _result(snapshot: Any, plugin: str, number: int) -> dict[str, Any]:

@@ -21,7 +21,6 @@ from django.utils import timezone
 from statemachine import State, StateMachine
 
 from archivebox.base_models.rows import Row
-from archivebox.base_models.table import table_of
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.transitions import Transition, TransitionRefusedError
 
@@ -42,12 +41,6 @@ RELEASE_COLUMNS: dict[str, object] = {"owner": None, "retry_at": None}
 """Columns of an item that nobody holds and that wants no attention."""
 REQUEUE_COLUMNS: dict[str, object] = {"owner": None, "retry_at": timezone.now}
 """Columns of an item that nobody holds and that is due as soon as the transition is made."""
-
-
-_CLAIM = (
-    "UPDATE {table} SET owner = %s, fence = fence + 1, retry_at = {end}"
-    " WHERE id IN ({keys}) AND owner IS NULL AND retry_at <= %s RETURNING id, fence"
-)
 
 
 def lease_clock() -> "Now | datetime":
@@ -155,24 +148,14 @@ class WorkItem(Row):
     def claim(cls, keys: Sequence[UUID], owner: UUID) -> dict[UUID, int]:
         """Lease those of ``keys`` that are due and free, and never touch their status: their fences, by key.
 
-        One guarded update for all of them. In SQL, because Django's update and the look at the fences cost three times
-        the rest of a lease.
+        Only what is due and free is locked and changed, so that of two workers who want it one has it.
         """
-        if not keys:
-            return {}
-        table, now = table_of(cls), timezone.now()
-        marks = ", ".join(["%s"] * len(keys))
-        end, until = "%s", table.prepared("retry_at", now + LEASE)
-        if connection.vendor == "postgresql":
-            end, until = "statement_timestamp() + %s", LEASE
-        arguments = [table.prepared("owner", owner), until]
-        arguments += [*(table.prepared("id", key) for key in keys), table.prepared("retry_at", now)]
-        with write_transaction(), connection.cursor() as cursor:
-            statement = _CLAIM.format(table=table.name, keys=marks, end=end)
-            cursor.execute(statement, arguments)
-            fences = dict(cursor.fetchall())
-        taken = {key: fences.get(table.prepared("id", key)) for key in keys}
-        return {key: fence for key, fence in taken.items() if fence is not None}
+        with write_transaction():
+            free = cls.rows(pk__in=keys).due().order_by("pk").select_for_update(no_key=True)
+            fences = {key: fence + 1 for key, fence in free.values_list("pk", "fence")}
+            taken = {"owner": owner, "fence": F("fence") + 1, "retry_at": lease_clock() + LEASE}
+            cls.rows(pk__in=list(fences)).update(**taken)
+        return {key: fences[key] for key in keys if key in fences}
 
     @classmethod
     def next_due(cls, machine: UUID, since: datetime) -> "WorkQuerySet[Any] | None":
@@ -210,8 +193,7 @@ class WorkItem(Row):
 
     def _apply(self, line: Transition, fields: Mapping[str, object]) -> None:
         columns = line.columns_of(fields)
-        known = {"id": self.pk, "owner": self.owner, "fence": self.fence, "status": self.status}
-        if not table_of(type(self)).change(columns, known):
+        if not type(self)._default_manager.filter(self.guard(), status=self.status).update(**columns):
             raise TransitionRefusedError(f"{type(self).__name__} {self.pk} is no longer {self.status} and ours")
         for name, value in columns.items():
             setattr(self, name, value)

@@ -12,10 +12,9 @@ from django.db.models import F, Func, Q, Subquery
 from django.db.models.functions import Coalesce, Lower
 from django.utils import timezone
 
+from archivebox.base_models.bulk_write import insert_rows
 from archivebox.base_models.literal import Literal, one_of
-from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.rows import new_id
-from archivebox.base_models.table import table_of
 from archivebox.base_models.visibility import Visibility, VisibleRow
 from archivebox.base_models.work import FREE_AND_WANTED, HELD, StoppableItem, WorkQuerySet
 from archivebox.config.resolve import Layer, Resolved
@@ -362,7 +361,7 @@ class Snapshot(StoppableItem, VisibleRow):
     def _write_pending_archiveresults(self) -> list[UUID]:
         """Their rows, without an object for each: bulk_create costs eight times as much, for every page."""
         model, settings, path = self.archiveresult_set.model, self.settings(), str(self.path)
-        known = set(_hooks_with_results(self.pk))
+        known = set(self.archiveresult_set.values_list("plugin", "hook_name"))
         hooks = [hook for hook in chosen_hooks(settings) if (hook.plugin, hook.file_name) not in known]
         queued = {"snapshot_id": self.pk, "status": "queued", "reason": "", "retry_at": timezone.now()}
         rows: list[tuple[UUID, dict[str, object]]] = []
@@ -372,7 +371,7 @@ class Snapshot(StoppableItem, VisibleRow):
             if refused is not None:
                 columns |= {"status": "skipped", "reason": refused[:128], "retry_at": None}
             rows.append((new_id(), columns))
-        table_of(model).insert(rows)
+        insert_rows(model, rows)
         return [key for key, _ in rows]
 
     def advance_step_if_ready(self) -> bool:
@@ -385,12 +384,10 @@ class Snapshot(StoppableItem, VisibleRow):
 
     def cleanup(self) -> None:
         """What the end of its life does: trees that are left are ended, results still open are finalised."""
-        if _running_hooks(self.pk):
-            for process in self.process_set.running().of_type(Process.TypeChoices.HOOK):
-                process.terminate()
-        if _started_results(self.pk):
-            for result in self.archiveresult_set.started():
-                result.update_from_output()
+        for process in self.process_set.running().of_type(Process.TypeChoices.HOOK):
+            process.terminate()
+        for result in self.archiveresult_set.started():
+            result.update_from_output()
 
     def enqueue_sealed_event(self) -> None:
         """Tell webhooks, in the transaction of the seal, that it was archived, or that nothing of it could be kept."""
@@ -457,25 +454,6 @@ def tags_of(record: Mapping[str, JSON]) -> list[Tag]:
 def bookmarked_at_of(record: Mapping[str, JSON]) -> datetime | None:
     """The date of a record, in any of the usual ways; None where it has none."""
     return moment_of(str(record.get("bookmarked_at") or ""))
-
-
-# --- asked for every page ---------------------------------------------------------------------------------------
-
-
-@PreparedQuery
-def _hooks_with_results(snapshot: UUID) -> Rows:
-    return Snapshot(pk=snapshot).archiveresult_set.values_list("plugin", "hook_name")
-
-
-@PreparedQuery
-def _started_results(snapshot: UUID) -> Rows:
-    return Snapshot(pk=snapshot).archiveresult_set.started().values_list("pk")[:1]
-
-
-@PreparedQuery
-def _running_hooks(snapshot: UUID) -> Rows:
-    hooks = Snapshot(pk=snapshot).process_set.running().of_type(Process.TypeChoices.HOOK)
-    return hooks.values_list("pk")[:1]
 
 
 register("Snapshot", Snapshot.from_jsonl)

@@ -12,9 +12,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from archivebox.base_models.literal import one_of
-from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.rows import Row, new_id
-from archivebox.base_models.table import table_of
 from archivebox.base_models.visibility import VisibleRow
 from archivebox.base_models.work import FREE_AND_WANTED, HELD, StoppableItem, WorkItem, WorkQuerySet
 from archivebox.config.resolve import Layer
@@ -102,8 +100,8 @@ class Crawl(StoppableItem, VisibleRow):
     @property
     def local_path(self) -> Path:
         """Where its hooks work on this machine."""
-        runs = _run_of(self.pk, Machine.current().pk)
-        return runs[0].path if runs else self.path
+        run = self.crawlrun_set.filter(machine=Machine.current()).first()
+        return run.path if run is not None else self.path
 
     @property
     def process_set(self) -> ProcessQuerySet:
@@ -143,19 +141,20 @@ class Crawl(StoppableItem, VisibleRow):
         )
 
     def has_open_snapshots(self) -> bool:
-        return bool(_open_snapshot(self.pk))
+        return bool(self.snapshot_set.unsealed().exists())
 
     def has_pending_children(self) -> bool:
         """Whether a Snapshot or a run of it is unsealed."""
-        return self.has_open_snapshots() or bool(_open_run(self.pk))
+        return self.has_open_snapshots() or self.crawlrun_set.unsealed().exists()
 
     def next_wanted(self) -> datetime | None:
         """When the first of its Snapshots wants attention again."""
-        return next((moment for (moment,) in _next_snapshot(self.pk)), None)
+        wanted = self.snapshot_set.free().order_by("retry_at")
+        return wanted.values_list("retry_at", flat=True).first()
 
     def tick_at(self, moment: datetime | None) -> None:
         """Have this crawl ticked at a moment, or not again."""
-        table_of(Crawl).change({"retry_at": moment}, {"id": self.pk})
+        Crawl.objects.filter(pk=self.pk).update(retry_at=moment)
 
     def wake(self) -> None:
         """Have this crawl ticked as soon as possible."""
@@ -205,16 +204,17 @@ class CrawlRun(WorkItem):
 
         The first has the crawl's own folder, each other one a folder in it.
         """
-        runs = _run_of(crawl_id, machine_id)
-        if not runs:
-            ((user, folder),) = _user_and_folder(crawl_id)
-            if _any_run(crawl_id):
+        known = cls.objects.filter(crawl_id=crawl_id, machine_id=machine_id)
+        run = known.first()
+        if run is None:
+            crawl = Crawl.objects.get(pk=crawl_id)
+            folder = crawl.output_dir
+            if cls.objects.filter(crawl_id=crawl_id).exists():
                 folder = machine_place(folder, machine_id)
-            columns = {"crawl_id": crawl_id, "machine_id": machine_id, "created_by_id": user, "output_dir": folder}
-            fresh = (new_id(), {**columns, "retry_at": timezone.now()})
-            table_of(cls).insert([fresh], ignore_conflicts=True)  # another worker may be quicker
-            runs = _run_of(crawl_id, machine_id)
-        return runs[0]
+            fresh = cls(crawl=crawl, machine_id=machine_id, created_by_id=crawl.created_by_id, output_dir=folder)
+            cls.objects.bulk_create([fresh], ignore_conflicts=True)  # another worker may be quicker
+            run = known.get()
+        return run
 
     @property
     def path(self) -> Path:
@@ -248,38 +248,3 @@ class Domain(Row):
         until = timezone.now() + timedelta(seconds=min(seconds, LONGEST_HOLD_OFF))
         domain, _ = cls.objects.get_or_create(name=name)
         cls.objects.filter(Q(next_at__isnull=True) | Q(next_at__lt=until), pk=domain.pk).update(next_at=until)
-
-
-# --- asked for every page or crawl ------------------------------------------------------------------------------
-
-
-@PreparedQuery
-def _open_snapshot(crawl: UUID) -> Rows:
-    return Crawl(pk=crawl).snapshot_set.unsealed().values_list("pk")[:1]
-
-
-@PreparedQuery
-def _next_snapshot(crawl: UUID) -> Rows:
-    wanted = Crawl(pk=crawl).snapshot_set.filter(FREE_AND_WANTED)
-    return wanted.order_by("retry_at").values_list("retry_at")[:1]
-
-
-@PreparedQuery
-def _open_run(crawl: UUID) -> Rows:
-    runs = Crawl(pk=crawl).crawlrun_set.exclude(status=CrawlRun.StatusChoices.SEALED)
-    return runs.values_list("pk")[:1]
-
-
-@PreparedQuery
-def _user_and_folder(crawl: UUID) -> Rows:
-    return Crawl.objects.filter(pk=crawl).values_list("created_by_id", "output_dir")
-
-
-@PreparedQuery
-def _any_run(crawl: UUID) -> Rows:
-    return Crawl(pk=crawl).crawlrun_set.values_list("pk")[:1]
-
-
-@PreparedQuery
-def _run_of(crawl: UUID, machine: UUID) -> models.QuerySet[CrawlRun]:
-    return CrawlRun.objects.filter(crawl_id=crawl, machine_id=machine)

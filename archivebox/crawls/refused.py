@@ -3,15 +3,13 @@
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from django.db import connection, models
+from django.db import models
 
-from archivebox.base_models.rows import Row, new_id
-from archivebox.base_models.table import table_of
+from archivebox.base_models.rows import Row
 from archivebox.crawls.crawl import Crawl
 
 SAMPLE = 20
 """URLs that are kept of each reason."""
-_ADD = " ON CONFLICT (crawl_id, code) DO UPDATE SET count = {table}.count + excluded.count"
 
 
 class Refused(Row):
@@ -30,13 +28,7 @@ class Refused(Row):
 
     @classmethod
     def note(cls, crawl_id: UUID, urls: Mapping[str, Sequence[str]], keep: int = SAMPLE) -> None:
-        """Count these, by code, and keep so many.
-
-        In SQL: one statement a reason, which adds up whoever else writes the same row.
-        """
-        table = table_of(cls)
-        statement = table.insert_statement + _ADD.format(table=table.name)
+        """Count these, by code, and keep so many."""
         for code, found in sorted(urls.items()):
-            columns = {"crawl_id": crawl_id, "code": code, "count": len(found), "sample": list(found[:keep])}
-            with connection.cursor() as cursor:
-                cursor.execute(statement, table.values(new_id(), columns))
+            row, _ = cls.objects.get_or_create(crawl_id=crawl_id, code=code, defaults={"sample": list(found[:keep])})
+            cls.objects.filter(pk=row.pk).update(count=models.F("count") + len(found))

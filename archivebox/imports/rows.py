@@ -9,8 +9,8 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.db import IntegrityError
 
+from archivebox.base_models.bulk_write import insert_rows
 from archivebox.base_models.rows import new_id, time_of
-from archivebox.base_models.table import table_of
 from archivebox.config.page_storage import has_store
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.hooknames import LAST_STEP
@@ -46,7 +46,8 @@ class PageImport:
         """The keys of pages that were imported before, or are of this collection, exported where they are."""
         stored = {page.key: stored_key(page.key) for page in pages}
         exported = {page.key: page.rows.id for page in pages if page.rows is not None}
-        origins = table_of(ImportedSnapshot).known_values("key", stored.values(), {"source": self.source})
+        rows = ImportedSnapshot.objects.filter(source=self.source, key__in=stored.values())
+        origins = set(rows.values_list("key", flat=True))
         here = set(Snapshot.objects.filter(pk__in=exported.values()).values_list("pk", flat=True)) if exported else ()
         return {key for key in stored if stored[key] in origins or exported.get(key) in here}
 
@@ -60,14 +61,14 @@ class PageImport:
             (new_id(), {"snapshot_id": page.key, "source": self.source, "key": stored_key(page.page.key)})
             for page in pages
         )
-        table_of(ImportedSnapshot).insert(origins)
+        insert_rows(ImportedSnapshot, origins)
         for name, keys in _tagged(pages).items():
             tag(keys, [name])
 
     def _write_rows(self, pages: Sequence[WrittenPage]) -> None:
         places = list(zip(self._crawls_for(pages), pages, strict=True))
-        table_of(Snapshot).insert((page.key, self._snapshot(page, crawl)) for crawl, page in places)
-        table_of(ArchiveResult).insert(row for page in pages for row in _results(page))
+        insert_rows(Snapshot, ((page.key, self._snapshot(page, crawl)) for crawl, page in places))
+        insert_rows(ArchiveResult, (row for page in pages for row in _results(page)))
 
     def _crawls_for(self, pages: Sequence[WrittenPage]) -> Iterator[UUID]:
         """The first crawl of the import that has not got the URL yet."""
@@ -143,11 +144,11 @@ def _write_exported(pages: Sequence[WrittenPage], importer: User) -> None:
         _write_crawl(rows, importer)
         own = {"crawl_id": rows.crawl_id, "created_by_id": owner.pk, "output_dir": page.folder, "retry_at": None}
         domain = page.folder.rsplit("/", 2)[1]
-        table_of(Snapshot).insert([(rows.id, rows.snapshot | own | {"url": page.url, "domain": domain})])
+        insert_rows(Snapshot, [(rows.id, rows.snapshot | own | {"url": page.url, "domain": domain})])
         folder = DATA_FOLDER.root / page.folder
         more = {"snapshot_id": rows.id, "retry_at": None}
-        table_of(ArchiveResult).insert(
-            (key, one | more | {"pwd": f"{folder}/{one['plugin']}"}) for key, one in rows.results
+        insert_rows(
+            ArchiveResult, ((key, one | more | {"pwd": f"{folder}/{one['plugin']}"}) for key, one in rows.results)
         )
         authors = {name: _author(name, importer) for _, name, _ in rows.notes}
         Note.objects.bulk_create(
@@ -162,7 +163,7 @@ def _write_crawl(rows: ExportedRows, importer: User) -> None:
     owner = _user(rows.crawl_owner, importer)
     folder = DATA_FOLDER.crawl_dir(owner.username, time_of(rows.crawl_id).date(), rows.crawl_id)
     own = {"created_by_id": owner.pk, "output_dir": DATA_FOLDER.relative(folder), "retry_at": None}
-    table_of(Crawl).insert([(rows.crawl_id, rows.crawl | own)])
+    insert_rows(Crawl, [(rows.crawl_id, rows.crawl | own)])
 
 
 def _author(name: str, importer: User) -> User | None:

@@ -5,7 +5,6 @@ from datetime import timedelta
 from django.db import IntegrityError
 from django.utils import timezone
 
-from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.users import system_user
 from archivebox.contract.reasons import Reason, sentence
 from archivebox.core.outputs.replay_quality import Score, record_score
@@ -25,7 +24,7 @@ def measure_when_idle() -> None:
 
     Called again and again by every worker; a constraint of the database lets one of them begin it.
     """
-    if not _first_to_measure():
+    if not Snapshot.objects.unmeasured().order_by("-id")[:1]:
         return
     former = Job.objects.filter(kind=Job.Kind.MEASURE).order_by("-id").first()
     if former is not None and (former.status in _UNFINISHED or _is_too_soon(former)):
@@ -59,8 +58,3 @@ def _record_unmeasurable(former: Job) -> None:
         record_score(
             page.pk, page.sealed_at, Score(problem="Not measured: its replay ended the worker that showed it.")
         )
-
-
-@PreparedQuery
-def _first_to_measure() -> Rows:
-    return Snapshot.objects.unmeasured().order_by("-id").values_list("pk")[:1]

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from django.utils import timezone
 
+from archivebox.base_models.bulk_write import insert_rows
 from archivebox.base_models.rows import new_id
-from archivebox.base_models.table import table_of
 from archivebox.base_models.wakeups import notify_workers
 from archivebox.lib.jsonl import JSON
 from archivebox.webhooks.delivery import Delivery
@@ -51,7 +51,7 @@ def enqueue_event(event: Event, object_id: UUID, data: Mapping[str, JSON]) -> No
     told = [(key, owner) for key, owner, events in subscriptions() if event in events]
     columns = {"event": event.value, "object_id": object_id, "body": _message(event, data)}
     rows = [(new_id(), columns | {"webhook_id": key, "created_by_id": owner}) for key, owner in told]
-    table_of(Delivery).insert(rows)
+    insert_rows(Delivery, rows)
     notify_workers()
 
 

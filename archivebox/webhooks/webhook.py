@@ -2,11 +2,11 @@
 
 import base64
 import secrets
+from typing import Any
 
 from django.conf import settings
 from django.db import models
 
-from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.rows import Row
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 - what every secret begins with
@@ -62,7 +62,6 @@ class Webhook(Row):
         return self.disabled_at is None
 
 
-@PreparedQuery
-def subscriptions() -> Rows:
+def subscriptions() -> models.QuerySet[Webhook, Any]:
     """Webhooks that are on, with their owners and events."""
     return Webhook.objects.filter(disabled_at=None).order_by("pk").values_list("pk", "created_by_id", "events")

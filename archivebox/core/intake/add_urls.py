@@ -16,7 +16,7 @@ from django.contrib.auth.models import User
 from django.db import connection, models
 from django.utils import timezone
 
-from archivebox.base_models.table import table_of
+from archivebox.base_models.bulk_write import insert_rows
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.visibility import Visibility
 from archivebox.base_models.wakeups import notify_workers
@@ -174,7 +174,7 @@ def _write_seeds(crawl: Crawl, tags: Sequence[str], may_name_private: bool, seed
     now, username = timezone.now(), crawl.created_by.username
     rows = (planned(crawl, seed, username, now, may_be_private=may_name_private) for seed in seeds)
     for batch in batches(rows, BATCH):
-        table_of(Snapshot).insert(batch)  # bulk_create costs four times as much
+        insert_rows(Snapshot, batch)  # bulk_create costs four times as much
     _tag(crawl, tags, seeds)
 
 
@@ -196,7 +196,7 @@ def default_visibility(config: Mapping[str, JSON]) -> Visibility:
 def planned(
     crawl: Crawl, seed: Seed, username: str, now: datetime, *, may_be_private: bool
 ) -> tuple[UUID, dict[str, object]]:
-    """The row of a seed, for :meth:`Table.insert`."""
+    """The row of a seed, for :func:`insert_rows`."""
     key, columns = Snapshot.plan_row(crawl=crawl, url=seed.url, username=username, now=now, title=seed.title[:512])
     own = {"visibility": seed.visibility, "config": dict(seed.config), "bookmarked_at": seed.bookmarked_at}
     columns["may_be_private"] = may_be_private
@@ -285,7 +285,7 @@ def _write_found(parent: Snapshot, fresh: Mapping[str, Mapping[str, JSON]]) -> N
         for url, record in fresh.items()
     )
     for batch in batches(rows, BATCH):
-        table_of(Snapshot).insert(batch, ignore_conflicts=True)
+        insert_rows(Snapshot, batch, ignore_conflicts=True)
     for url, record in fresh.items():
         if record.get("tags"):
             crawl.snapshot_set.get(url=url).tags.add(*tags_of(record))

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.db import models
 from django.utils import timezone
 
-from archivebox.base_models.table import table_of
+from archivebox.base_models.bulk_write import insert_rows
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.visibility import narrowest
 from archivebox.base_models.wakeups import notify_workers
@@ -67,7 +67,7 @@ def add_versions(crawl: Crawl, snapshots: "models.QuerySet[Snapshot]", *, may_na
     }
     visibility = narrowest([crawl.visibility, *(seed.visibility for seed in seeds.values())])
     with write_transaction():
-        table_of(Snapshot).insert(rows.values())
+        insert_rows(Snapshot, rows.values())
         for name, keys in _by_tag(seeds.values(), {url: key for url, (key, _) in rows.items()}).items():
             tag(keys, [name])
         Crawl.objects.filter(pk=crawl.pk).update(visibility=visibility)

@@ -5,10 +5,9 @@ from datetime import datetime
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db import connection, models
+from django.db import models
 from django.utils import timezone
 
-from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.wakeups import notify_workers
 from archivebox.config.resolve import SettingError
@@ -131,9 +130,9 @@ def start_due() -> None:
     Its crawl, its next time, and that this one is over are one transaction: one that is cut off leaves it due.
     """
     now = timezone.now()
-    for (key,) in _due(now):
+    for key in list(_due(now)):
         with write_transaction():
-            for schedule in _due_locked(key, now):
+            for schedule in CrawlSchedule.objects.filter(pk=key, next_at__lte=now).select_for_update():
                 _have_turn(schedule, now)
 
 
@@ -189,23 +188,11 @@ def _write(schedule: CrawlSchedule, **columns: object) -> None:
 
 
 def _find_locked(key: UUID) -> CrawlSchedule | None:
-    return _locked(CrawlSchedule.objects.filter(pk=key)).first()
+    return CrawlSchedule.objects.filter(pk=key).select_for_update().first()
 
 
-def _locked(rows: "models.QuerySet[CrawlSchedule]") -> "models.QuerySet[CrawlSchedule]":
-    return rows.select_for_update() if connection.features.has_select_for_update else rows
-
-
-@PreparedQuery
-def _due(now: datetime) -> Rows:
+def _due(now: datetime) -> models.QuerySet[CrawlSchedule, UUID]:
     """Those that wait for their last crawl are not, until it has ended: its end wakes the workers."""
     running = Crawl.objects.filter(schedule=models.OuterRef("pk"), status__in=UNENDED)
-    due = CrawlSchedule.objects.filter(next_at__lte=now)
-    return (
-        due.exclude(models.Q(models.Exists(running), is_waiting=True)).order_by("next_at").values_list("pk")[:AT_A_TIME]
-    )
-
-
-@PreparedQuery
-def _due_locked(key: UUID, now: datetime) -> models.QuerySet[CrawlSchedule]:
-    return _locked(CrawlSchedule.objects.filter(pk=key, next_at__lte=now))
+    due = CrawlSchedule.objects.filter(next_at__lte=now).exclude(models.Q(models.Exists(running), is_waiting=True))
+    return due.order_by("next_at").values_list("pk", flat=True)[:AT_A_TIME]

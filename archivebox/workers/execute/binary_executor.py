@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
-from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.wakeups import notify_workers
 from archivebox.contract.binaries import BinaryRequest, in_known_ways
@@ -234,12 +233,7 @@ def select_due(_engine: Engine, _held: Sequence[BinaryExecutor]) -> Due:
 
 def due(who: FetchRequest, now: datetime) -> list[UUID]:
     """Sixteen of them at a time."""
-    return [key for (key,) in _binaries_due(who.machine, now)]
-
-
-@PreparedQuery
-def _binaries_due(machine: UUID, now: datetime) -> Rows:
-    return Binary.objects.due(now).filter(machine_id=machine).values_list("pk")[:16]
+    return list(Binary.objects.due(now).filter(machine_id=who.machine).values_list("pk", flat=True)[:16])
 
 
 def load(binary_id: UUID, owner: UUID) -> LoadedBinary | None:

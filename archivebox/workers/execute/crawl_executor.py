@@ -5,10 +5,8 @@ from dataclasses import replace
 from functools import partial
 from uuid import UUID
 
-from django.db import models
 from django.utils import timezone
 
-from archivebox.base_models.prepared import PreparedQuery
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.wakeups import notify_workers
 from archivebox.config.resolve import Resolved
@@ -280,7 +278,8 @@ class LoadedCrawlRun:
         self.attempts = run.attempts
         self.holds_something = _holds_something(settings)
         self.is_ready = run.ready_at is not None and not self.holds_something
-        self.running = _running_hooks(crawl.pk, run.machine_id)
+        self.running = list(_hooks_of(crawl, run.machine_id).running().order_by("-id"))
+        """The latest first: where there are two of one hook, the end of the other was not committed."""
         self.ended = _ended_hooks(crawl, run.machine_id) if self.running else []
         """The last run of each hook that has ended by itself, where others may go on."""
 
@@ -302,7 +301,7 @@ def load(run_id: UUID, owner: UUID) -> LoadedCrawlRun | None:
 
     SettingError where a setting of its crawl is not allowed.
     """
-    run = next(iter(_leased(run_id, owner)), None)
+    run = CrawlRun.objects.select_related("crawl").filter(pk=run_id, owner=owner).first()
     if run is None or (run.attempts and quarantine(Lease(CrawlRun, run_id, owner, run.fence))):
         return None
     settings = resolve_settings(run.crawl.layers())
@@ -382,14 +381,3 @@ def _nothing() -> None:
 
 
 # --- asked for every crawl --------------------------------------------------------------------------------------
-
-
-@PreparedQuery
-def _leased(run: UUID, owner: UUID) -> models.QuerySet[CrawlRun]:
-    return CrawlRun.objects.select_related("crawl").filter(pk=run, owner=owner)
-
-
-@PreparedQuery
-def _running_hooks(crawl: UUID, machine: UUID) -> models.QuerySet[Process]:
-    """The latest first: where there are two of one hook, the end of the other was not committed."""
-    return _hooks_of(Crawl(pk=crawl), machine).running().order_by("-id")

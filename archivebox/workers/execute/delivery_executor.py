@@ -15,7 +15,6 @@ from django.db import models
 from archivebox import __version__
 from archivebox.accounts.permission import may, viewer_scope, visible_snapshots
 from archivebox.accounts.roles import Action
-from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.visibility import seen_by
 from archivebox.config.resolve import SettingError
 from archivebox.crawls.crawl import Crawl
@@ -120,12 +119,7 @@ def select_due(_engine: Engine, held: Sequence[DeliveryExecutor]) -> Due:
 
 def due(most: int, _who: FetchRequest, now: datetime) -> list[UUID]:
     """At most so many due messages."""
-    return [key for (key,) in _deliveries_due(now)][:most] if most > 0 else []
-
-
-@PreparedQuery
-def _deliveries_due(now: datetime) -> Rows:
-    return Delivery.objects.due(now).values_list("pk")[:16]
+    return list(Delivery.objects.due(now).values_list("pk", flat=True)[: min(most, 16)]) if most > 0 else []
 
 
 def load(delivery_id: UUID, owner: UUID) -> LoadedDelivery | None:

@@ -11,7 +11,6 @@ from uuid import UUID
 from django.db import connections
 from django.utils import timezone
 
-from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transient import OF_DATABASE, is_disk_full, retry_transient
 from archivebox.config.resolve import SettingError
 from archivebox.jobs.action import DeferredError, JobAction
@@ -151,14 +150,10 @@ def due(jobs: int, idle_jobs: int, who: FetchRequest, now: datetime) -> list[UUI
     """The due jobs that ``who`` may work on, at most so many of each sort."""
     if jobs <= 0 and idle_jobs <= 0:
         return []
-    found = [(key, kind == Job.Kind.MEASURE) for key, kind in _jobs_due(now) if who.includes(key)]
+    rows = Job.objects.due(now).values_list("pk", "kind")[:16]
+    found = [(key, kind == Job.Kind.MEASURE) for key, kind in rows if who.includes(key)]
     wanted = [key for key, is_idle in found if not is_idle][: max(0, jobs)]
     return wanted + [key for key, is_idle in found if is_idle][: max(0, idle_jobs)]
-
-
-@PreparedQuery
-def _jobs_due(now: datetime) -> Rows:
-    return Job.objects.due(now).values_list("pk", "kind")[:16]
 
 
 def load(job_id: UUID, owner: UUID) -> Job | None:

@@ -25,7 +25,8 @@ from django.db import (
     transaction,
 )
 
-from archivebox.base_models.table import table_of
+from archivebox.base_models.bulk_write import insert_rows, update_rows
+from archivebox.base_models.rows import Row
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.transient import retry_transient
 from archivebox.base_models.wakeups import notify_other_machines, wake_local_workers, wake_viewers
@@ -50,7 +51,7 @@ GATHER = 0.2
 class Change:
     """What is to become of one row."""
 
-    model: type[models.Model]
+    model: type[Row]
     pk: UUID
     insert: bool
     columns: dict[str, Any]
@@ -72,7 +73,7 @@ class Effect(NamedTuple):
 class Batch:
     """Changes that are committed together, in the order in which their rows were first named."""
 
-    changes: dict[tuple[type[models.Model], UUID], Change] = field(default_factory=dict)
+    changes: dict[tuple[type[Row], UUID], Change] = field(default_factory=dict)
     effects: list[Effect] = field(default_factory=list)
     afterwards: list[Callable[[], object]] = field(default_factory=list)
     requeued: list[Change] = field(default_factory=list)
@@ -107,12 +108,12 @@ class Journal:
         self._hand_in()
         return await self._loop.run_in_executor(self._thread, retry_transient, partial(work, *arguments))
 
-    def insert(self, model: type[models.Model], pk: UUID, columns: dict[str, Any]) -> None:
+    def insert(self, model: type[Row], pk: UUID, columns: dict[str, Any]) -> None:
         """A new row; ``columns`` by attribute name, those left out get their default. The dict is copied."""
         self._batch.changes[model, pk] = Change(model, pk, True, dict(columns), None)
         self._soon()
 
-    def update(self, model: type[models.Model], pk: UUID, columns: dict[str, Any], lease: Lease | None = None) -> None:
+    def update(self, model: type[Row], pk: UUID, columns: dict[str, Any], lease: Lease | None = None) -> None:
         """Columns of a row that is there, or was inserted in this very batch."""
         known = self._batch.changes.get((model, pk))
         if known is not None and not known.insert and "status" in columns and known.columns.get("status") == "queued":
@@ -281,12 +282,9 @@ def _lost_leases(leases: Iterable[Lease]) -> set[Lease]:
         by_model.setdefault(lease.model, []).append(lease)
     lost: set[Lease] = set()
     for model, group in by_model.items():
-        table = table_of(model)
-        now = table.select_for_update(("owner", "fence"), [lease.pk for lease in group])
-        for lease in group:
-            held = (table.prepared("owner", lease.owner), lease.fence)
-            if now.get(table.prepared("id", lease.pk)) != held:
-                lost.add(lease)
+        rows = model.rows(pk__in=[lease.pk for lease in group]).order_by("pk").select_for_update(no_key=True)
+        now = {key: (owner, fence) for key, owner, fence in rows.values_list("pk", "owner", "fence")}
+        lost.update(lease for lease in group if now.get(lease.pk) != (lease.owner, lease.fence))
     return lost
 
 
@@ -301,14 +299,14 @@ def _write_one_by_one(changes: Iterable[Change]) -> None:
 
 
 def _write_rows(changes: Iterable[Change]) -> None:
-    inserts: dict[type[models.Model], list[Change]] = {}
-    updates: dict[tuple[type[models.Model], tuple[str, ...]], list[Change]] = {}
+    inserts: dict[type[Row], list[Change]] = {}
+    updates: dict[tuple[type[Row], tuple[str, ...]], list[Change]] = {}
     for change in changes:
         if change.insert:
             inserts.setdefault(change.model, []).append(change)
         else:
             updates.setdefault((change.model, tuple(sorted(change.columns))), []).append(change)
     for model, group in inserts.items():
-        table_of(model).insert(((change.pk, change.columns) for change in group), ignore_conflicts=True)
+        insert_rows(model, ((change.pk, change.columns) for change in group), ignore_conflicts=True)
     for (model, columns), group in updates.items():
-        table_of(model).update(columns, ((change.pk, change.columns) for change in group))
+        update_rows(model, columns, ((change.pk, change.columns) for change in group))

@@ -8,10 +8,9 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transactions import unflushed_transactions, write_transaction
 from archivebox.base_models.transient import retry_transient
 from archivebox.base_models.work import HELD, Request
@@ -93,11 +92,13 @@ def _visit(who: FetchRequest, idle_crawls: Mapping[UUID, bool], held: Collection
             _load_all(polled)
     # After the loads: what was claimed may have been cancelled long ago, and must not start.
     polled.asked = given_back(who, held) | requests(who.worker)
-    polled.killed = [key for (key,) in _killed(who.machine)]
+    killed = Process.objects.running().filter(machine_id=who.machine, request=Request.KILL)
+    polled.killed = list(killed.values_list("pk", flat=True))
     polled.unneeded = [
         crawl for crawl, yields in idle_crawls.items() if _close_if_unneeded(crawl, who.worker, yields=yields)
     ]
-    for name, status, path, version in _programs(who.machine):
+    programs = Binary.objects.filter(machine_id=who.machine)
+    for name, status, path, version in programs.values_list("name", "status", "abspath", "version"):
         polled.program_status[name] = status
         if path:
             polled.program_paths[name] = path
@@ -142,7 +143,7 @@ def given_back(who: FetchRequest, held: Collection[UUID]) -> dict[UUID, str]:
     if machine.drain_by is None:
         return {}
     is_over = machine.drain_by <= timezone.now()
-    return dict.fromkeys(held if is_over else [key for (key,) in _idle_runs(who.worker, who.machine)], "release")
+    return dict.fromkeys(held if is_over else _idle_runs(who.worker, who.machine), "release")
 
 
 def _drain_ends() -> datetime | None:
@@ -175,11 +176,7 @@ def _close_if_unneeded(crawl_id: UUID, worker: UUID, *, yields: bool) -> bool:
     return is_unneeded
 
 
-# --- asked at every poll ----------------------------------------------------------------------------------------
-
-
-@PreparedQuery
-def _asked(worker: UUID) -> Rows:
+def _asked(worker: UUID) -> QuerySet[Any, Any]:
     """Of whatever a worker holds: what was asked of it, or the state of its Crawl where that asks for something."""
     asked = ~Q(request="") | Q(crawl__status__in=list(OF_CRAWLS_ABOVE))
     of_crawls = [model.rows(owner=worker).filter(asked) for model in (Snapshot, CrawlRun)]
@@ -188,38 +185,26 @@ def _asked(worker: UUID) -> Rows:
     return first.union(*rest, *(rows.values_list("pk", "request", "status") for rows in others), all=True)
 
 
-@PreparedQuery
-def _idle_runs(worker: UUID, machine: UUID) -> Rows:
+def _idle_runs(worker: UUID, machine: UUID) -> QuerySet[Any, UUID]:
     """Runs of crawls that a worker holds, and of whose pages no worker of its machine has one at work."""
     workers = Process.objects.filter(machine_id=machine).of_type(Process.TypeChoices.WORKER).values("pk")
     pages = Snapshot.objects.filter(HELD, crawl_id=OuterRef("crawl_id"), finishing=False, owner__in=workers)
-    return CrawlRun.rows(owner=worker).filter(~Exists(pages)).values_list("pk")
+    return CrawlRun.rows(owner=worker).filter(~Exists(pages)).values_list("pk", flat=True)
 
 
-@PreparedQuery
-def _killed(machine: UUID) -> Rows:
-    return Process.objects.running().filter(machine_id=machine, request=Request.KILL).values_list("pk")
-
-
-@PreparedQuery
-def _programs(machine: UUID) -> Rows:
-    return Binary.objects.filter(machine_id=machine).values_list("name", "status", "abspath", "version")
-
-
-@PreparedQuery
-def _page_wanted(crawl: UUID) -> Rows:
+def _page_wanted(crawl_id: UUID) -> QuerySet[Snapshot, Any]:
     """The index of wanted pages in its own order: those that never ran come first, before what waits for a retry."""
-    open_ones = Snapshot.objects.free().filter(crawl_id=crawl, status__in=Snapshot.OPEN, crawl__status__in=Crawl.OPEN)
+    open_ones = Snapshot.objects.free().filter(
+        crawl_id=crawl_id, status__in=Snapshot.OPEN, crawl__status__in=Crawl.OPEN
+    )
     return open_ones.order_by("retry_at").values_list("pk")[:1]
 
 
-@PreparedQuery
-def _page_held(crawl: UUID) -> Rows:
-    held = Snapshot.objects.filter(HELD, crawl_id=crawl, finishing=False, crawl__status__in=Crawl.OPEN)
+def _page_held(crawl_id: UUID) -> QuerySet[Snapshot, Any]:
+    held = Snapshot.objects.filter(HELD, crawl_id=crawl_id, finishing=False, crawl__status__in=Crawl.OPEN)
     return held.order_by("owner").values_list("pk")[:1]
 
 
-@PreparedQuery
-def _retry_due(crawl: UUID, now: datetime) -> Rows:
-    due = Snapshot.objects.free().filter(crawl_id=crawl, retry_at__lte=now, crawl__status__in=Crawl.OPEN)
+def _retry_due(crawl_id: UUID, now: datetime) -> QuerySet[Snapshot, Any]:
+    due = Snapshot.objects.free().filter(crawl_id=crawl_id, retry_at__lte=now, crawl__status__in=Crawl.OPEN)
     return due.order_by("retry_at").values_list("pk")[:1]

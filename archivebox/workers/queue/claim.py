@@ -7,13 +7,12 @@ count; Snapshots are claimed only of crawls whose run on this machine is ready f
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import models
 from django.utils import timezone
 
-from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transactions import lock_names, write_transaction
 from archivebox.base_models.work import HELD, WorkItem
 from archivebox.core.intake.schedules import start_due
@@ -25,10 +24,10 @@ from archivebox.workers.queue.due import (
     Cursor,
     due,
     due_among,
-    fresh_page_due,
+    has_fresh_page_due,
+    has_page_due,
     next_wanted,
     open_crawls,
-    page_due,
 )
 from archivebox.workers.queue.hosts import blocked_hosts, visited
 from archivebox.workers.queue.lease import Lease
@@ -127,7 +126,9 @@ def claim_work(who: FetchRequest) -> Claimed:
 
 def claim_runs(claimed: Claimed, who: FetchRequest, now: datetime) -> None:
     """Add due runs of crawls to what is claimed: first of those that have fresh pages."""
-    wanted = [row for row in _runs_due(who.machine, now) if who.includes(row[1]) and may_open(row[1], who.machine)]
+    runs_here = CrawlRun.objects.due(now).filter(machine_id=who.machine)
+    due_runs = runs_here.values_list("pk", "crawl_id", "attempts")
+    wanted = [row for row in due_runs if who.includes(row[1]) and may_open(row[1], who.machine)]
     runs = _without_suspects([(key, attempts) for key, _, attempts in wanted])
     rooms = {key: _room_for(crawl, who.capacity, now) for key, crawl, _ in wanted if key in runs}
     admitted: list[UUID] = []
@@ -145,7 +146,7 @@ def _without_suspects(runs: Sequence[tuple[UUID, int]]) -> list[UUID]:
 
 def _room_for(crawl_id: UUID, capacity: Capacity, now: datetime) -> int:
     """How many runs may be taken if this crawl's is the last of them."""
-    return capacity.crawls if fresh_page_due(crawl_id, now) else capacity.retried_crawls
+    return capacity.crawls if has_fresh_page_due(crawl_id, now) else capacity.retried_crawls
 
 
 def claim_snapshots(claimed: Claimed, who: FetchRequest) -> None:
@@ -154,7 +155,7 @@ def claim_snapshots(claimed: Claimed, who: FetchRequest) -> None:
     First those of dead workers whose hooks still run. A crawl of which no page is at work has one of its pages taken in
     any case: none waits for the pages of others.
     """
-    looks, ready_at = 0, dict(_open_runs(who.machine))
+    looks, ready_at = 0, _open_runs(who.machine)
     taken = _claim_interrupted(claimed, who, ready_at) if who.capacity.beyond else 0
     room = Allowance(max(who.capacity.snapshots - taken, 0), who.capacity.retries)
     for crawl_id in _crawls_in_turn(who.cursor, who.scope):
@@ -167,7 +168,7 @@ def claim_snapshots(claimed: Claimed, who: FetchRequest) -> None:
             who.cursor.crawl = crawl_id if room.fresh > 0 else who.cursor.crawl
             room = _claim_of(crawl_id, claimed, who, room)
     if room.fresh <= 0 and who.capacity.beyond:
-        for (crawl_id,) in _idle_crawls(who.machine):
+        for crawl_id in _idle_crawls(who.machine):
             if who.scope is None or crawl_id in who.scope:
                 _claim_of(crawl_id, claimed, who, Allowance(1))
 
@@ -192,7 +193,7 @@ def _claim_of(crawl_id: UUID, claimed: Claimed, who: FetchRequest, room: Allowan
     if not pages:
         return room
     with write_transaction():
-        if not _ready_run(crawl_id, who.machine):  # its holder was quicker, and ends it
+        if not _is_ready(crawl_id, who.machine):  # its holder was quicker, and ends it
             return room
         lock_names(page.host for page in pages)
         blocked = blocked_hosts()
@@ -251,7 +252,7 @@ def _queue_run(crawl_id: UUID, claimed: Claimed, who: FetchRequest) -> None:
     if claimed.crawls_wait and len(claimed.crawl_runs) >= who.capacity.crawls:
         return
     now = timezone.now()
-    if not page_due(crawl_id, now):
+    if not has_page_due(crawl_id, now):
         return
     has_room = len(claimed.crawl_runs) < _room_for(crawl_id, who.capacity, now)
     if claimed.crawls_wait and not has_room:
@@ -275,13 +276,7 @@ def _open_here(crawl_id: UUID, claimed: Claimed, who: FetchRequest, *, has_room:
     return True
 
 
-@PreparedQuery
-def _runs_due(machine: UUID, now: datetime) -> Rows:
-    return CrawlRun.objects.due(now).filter(machine_id=machine).values_list("pk", "crawl_id", "attempts")
-
-
-@PreparedQuery
-def _interrupted(machine: UUID, now: datetime) -> Rows:
+def _interrupted(machine: UUID, now: datetime) -> models.QuerySet[Process, Any]:
     """Pages that nobody holds, of open crawls, with hooks that run here; by way of these, which are few."""
     free = Snapshot.objects.free().filter(retry_at__lte=now, crawl__status="started", crawl__request="")
     page = free.filter(pk=models.OuterRef("snapshot_id"))
@@ -289,21 +284,18 @@ def _interrupted(machine: UUID, now: datetime) -> Rows:
     return hooks.filter(models.Exists(page)).values_list("snapshot_id", "crawl_id")
 
 
-@PreparedQuery
-def _idle_crawls(machine: UUID) -> Rows:
+def _idle_crawls(machine: UUID) -> models.QuerySet[CrawlRun, UUID]:
     """Crawls whose run here is ready, and of which no page is at work."""
     at_work = Snapshot.objects.filter(HELD, crawl_id=models.OuterRef("crawl_id"))
     ready = CrawlRun.objects.filter(HELD, machine_id=machine, ready_at__isnull=False, crawl__status="started")
-    return ready.filter(~models.Exists(at_work)).order_by("pk").values_list("crawl_id")[:RETRY_SCAN_LIMIT]
+    return ready.filter(~models.Exists(at_work)).order_by("pk").values_list("crawl_id", flat=True)[:RETRY_SCAN_LIMIT]
 
 
-@PreparedQuery
-def _ready_run(crawl: UUID, machine: UUID) -> Rows:
-    ready = CrawlRun.objects.unsealed().filter(crawl_id=crawl, machine_id=machine, ready_at__isnull=False)
-    return ready.values_list("pk")[:1]
+def _is_ready(crawl_id: UUID, machine: UUID) -> bool:
+    runs = CrawlRun.objects.unsealed().filter(crawl_id=crawl_id, machine_id=machine)
+    return bool(runs.filter(ready_at__isnull=False).exists())
 
 
-@PreparedQuery
-def _open_runs(machine: UUID) -> Rows:
+def _open_runs(machine: UUID) -> dict[UUID, datetime | None]:
     """By crawl, when its run here was ready for Snapshots; None: not yet."""
-    return CrawlRun.objects.unsealed().filter(machine_id=machine).values_list("crawl_id", "ready_at")
+    return dict(CrawlRun.objects.unsealed().filter(machine_id=machine).values_list("crawl_id", "ready_at"))

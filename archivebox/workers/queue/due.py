@@ -3,13 +3,12 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection, models
 from django.utils import timezone
 
-from archivebox.base_models.prepared import PreparedQuery, Rows, prepared
 from archivebox.base_models.work import work_models
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl, CrawlRun, Domain
@@ -96,7 +95,9 @@ def _due_after(
 
     And the last host looked at, None when there are no more.
     """
-    key, moment, most = prepared(crawl_id), prepared(now), look + len(blocked.for_retries)
+    key = Snapshot._meta.pk.get_db_prep_value(crawl_id, connection)
+    moment = connection.ops.adapt_datetimefield_value(now)
+    most = look + len(blocked.for_retries)
     with connection.cursor() as cursor:
         cursor.execute(_DUE, [key, after, key, moment, key, most, key, moment])
         hosts = cursor.fetchall()
@@ -152,36 +153,30 @@ def next_wanted(machine: UUID, since: datetime) -> datetime | None:
     return min((moment for row in _next_moments(machine, since) for moment in row if moment is not None), default=None)
 
 
-@PreparedQuery
-def page_due(crawl: UUID, now: datetime) -> Rows:
-    return Snapshot.objects.free().filter(crawl_id=crawl, retry_at__lte=now).values_list("pk")[:1]
+def has_page_due(crawl_id: UUID, now: datetime) -> bool:
+    return bool(Snapshot.objects.free().filter(crawl_id=crawl_id, retry_at__lte=now).exists())
 
 
-@PreparedQuery
-def fresh_page_due(crawl: UUID, now: datetime) -> Rows:
-    """One that was not sealed yet: what has waited longest comes first, before what waits for another try."""
-    fresh = Snapshot.objects.free().filter(crawl_id=crawl, retry_at__lte=now, status__in=Snapshot.OPEN)
-    return fresh.order_by("retry_at").values_list("pk")[:1]
+def has_fresh_page_due(crawl_id: UUID, now: datetime) -> bool:
+    """Whether one is due that was not sealed yet: these come first, before what waits for another try."""
+    fresh = Snapshot.objects.free().filter(crawl_id=crawl_id, retry_at__lte=now, status__in=Snapshot.OPEN)
+    return bool(fresh.order_by("retry_at").values_list("pk")[:1])
 
 
-@PreparedQuery
-def _longest_waiting(crawl: UUID, host: str, now: datetime) -> Rows:
-    waiting = Snapshot.objects.due(now).filter(crawl_id=crawl, domain=host)
+def _longest_waiting(crawl_id: UUID, host: str, now: datetime) -> models.QuerySet[Snapshot, Any]:
+    waiting = Snapshot.objects.due(now).filter(crawl_id=crawl_id, domain=host)
     return waiting.values_list("pk", "status")[:RETRIES_IN_FRONT]
 
 
-@PreparedQuery
-def _host_if_due(snapshot: UUID, now: datetime) -> Rows:
-    return Snapshot.objects.free().filter(pk=snapshot, retry_at__lte=now).values_list("domain", "status")
+def _host_if_due(snapshot_id: UUID, now: datetime) -> models.QuerySet[Snapshot, Any]:
+    return Snapshot.objects.free().filter(pk=snapshot_id, retry_at__lte=now).values_list("domain", "status")
 
 
-@PreparedQuery
-def open_crawls() -> Rows:
+def open_crawls() -> models.QuerySet[Crawl, Any]:
     return _open().order_by("pk").values_list("pk", "created_by_id")
 
 
-@PreparedQuery
-def _next_moments(machine: UUID, since: datetime) -> Rows:
+def _next_moments(machine: UUID, since: datetime) -> models.QuerySet[Machine, Any]:
     """Of each kind of work the first moment, in one question."""
     crawl_runs = CrawlRun.objects.free().filter(machine_id=machine, retry_at__gt=since)
     pages_of_crawl = Snapshot.objects.free().filter(crawl_id=models.OuterRef("pk"), retry_at__gt=since)
@@ -202,5 +197,5 @@ def _open() -> models.QuerySet[Crawl]:
     return Crawl.objects.open().filter(status="started", request="")
 
 
-def _first(rows: Rows, moment: str = "retry_at") -> Rows:
+def _first(rows: "models.QuerySet[Any, Any]", moment: str = "retry_at") -> "models.QuerySet[Any, Any]":
     return rows.order_by(moment).values_list(moment)[:1]

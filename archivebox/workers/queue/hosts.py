@@ -6,14 +6,13 @@ cannot be derived: the next allowed moment, and the host's own delay and limit.
 """
 
 from collections.abc import Set as AbstractSet
-from datetime import datetime, timedelta
-from typing import NamedTuple
+from datetime import timedelta
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import models
 from django.utils import timezone
 
-from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.work import HELD
 from archivebox.contract.hooknames import LAST_STEP
 from archivebox.core.snapshot import Snapshot
@@ -36,8 +35,8 @@ def blocked_hosts() -> BlockedHosts:
     """
     settings = resolve_settings(base_layers())
     most = settings.get_int("DOMAIN_CONCURRENCY")
-    own_limits: dict[str, int] = dict(_own_limits())
-    waiting = {host for (host,) in _waiting(timezone.now())}
+    own_limits = _own_limits()
+    waiting = set(Domain.objects.filter(next_at__gt=timezone.now()).values_list("name", flat=True))
     in_flight = [(host, pages, fresh, own_limits.get(host, most)) for host, pages, fresh in _in_flight()]
     return BlockedHosts(
         for_fresh=waiting | {host for host, _, fresh, limit in in_flight if fresh >= limit},
@@ -47,7 +46,7 @@ def blocked_hosts() -> BlockedHosts:
 
 def free_places(host: str) -> int:
     """How many fresh pages of a host may begin beside those in flight."""
-    own_limits: dict[str, int] = dict(_own_limits())
+    own_limits = _own_limits()
     most = own_limits.get(host) or resolve_settings(base_layers()).get_int("DOMAIN_CONCURRENCY")
     return most - sum(int(fresh) for name, _, fresh in _in_flight() if name == host)
 
@@ -55,7 +54,7 @@ def free_places(host: str) -> int:
 def visited(snapshot_id: UUID) -> None:
     """A page of a host begins: the next one waits for the host's delay, or the one that is set for all."""
     set_for_all = resolve_settings(base_layers()).get_float("DOMAIN_DELAY")
-    if not set_for_all and not _own_delays():
+    if not set_for_all and not Domain.objects.filter(delay__gt=0).exists():
         return
     host = Snapshot.objects.values_list("domain", flat=True).get(pk=snapshot_id)
     domain, _ = Domain.objects.get_or_create(name=host)
@@ -64,26 +63,11 @@ def visited(snapshot_id: UUID) -> None:
         Domain.objects.filter(pk=domain.pk).update(next_at=timezone.now() + timedelta(seconds=delay))
 
 
-# --- asked at every poll ----------------------------------------------------------------------------------------
+def _own_limits() -> dict[str, int]:
+    return dict(Domain.objects.filter(max_parallel__gt=0).values_list("name", "max_parallel"))
 
 
-@PreparedQuery
-def _waiting(now: datetime) -> Rows:
-    return Domain.objects.filter(next_at__gt=now).values_list("name")
-
-
-@PreparedQuery
-def _own_limits() -> Rows:
-    return Domain.objects.filter(max_parallel__gt=0).values_list("name", "max_parallel")
-
-
-@PreparedQuery
-def _own_delays() -> Rows:
-    return Domain.objects.filter(delay__gt=0).values_list("pk")[:1]
-
-
-@PreparedQuery
-def _in_flight() -> Rows:
+def _in_flight() -> models.QuerySet[Snapshot, Any]:
     """By host, how many pages, and how many of them were never sealed before.
 
     Those in their last step are not counted: they are past everything that asks a host for something.

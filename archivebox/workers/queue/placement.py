@@ -10,7 +10,6 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.work import HELD, lease_clock
 from archivebox.crawls.crawl import CrawlRun
 from archivebox.machine.machine_id import is_fleet
@@ -25,7 +24,7 @@ def may_open(crawl_id: UUID, machine: UUID) -> bool:
     """Whether a machine opens this crawl, which is not open there."""
     if not is_fleet():
         return True
-    elsewhere = len(_open_elsewhere(crawl_id, machine))
+    elsewhere = _open_elsewhere(crawl_id, machine)
     return not elsewhere or _pages_left_waiting(crawl_id, elsewhere + 1) > elsewhere
 
 
@@ -42,8 +41,7 @@ def _pages_left_waiting(crawl_id: UUID, most: int) -> int:
     return count
 
 
-@PreparedQuery
-def _open_elsewhere(crawl: UUID, machine: UUID) -> Rows:
-    """Runs of a crawl that are leased on other machines; one that drains begins no page."""
-    leased = CrawlRun.objects.unsealed().filter(HELD, crawl_id=crawl, retry_at__gt=lease_clock())
-    return leased.filter(machine__drain_by__isnull=True).exclude(machine_id=machine).values_list("pk")
+def _open_elsewhere(crawl_id: UUID, machine: UUID) -> int:
+    """How many runs of a crawl are leased on other machines; one that drains begins no page."""
+    leased = CrawlRun.objects.unsealed().filter(HELD, crawl_id=crawl_id, retry_at__gt=lease_clock())
+    return int(leased.filter(machine__drain_by__isnull=True).exclude(machine_id=machine).count())

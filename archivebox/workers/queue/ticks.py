@@ -1,12 +1,9 @@
 """The life of Crawls as rows: each tick of one starts, checks, seals or reopens it."""
 
-from datetime import datetime, timedelta
-from uuid import UUID
+from datetime import timedelta
 
-from django.db import connection, models
 from django.utils import timezone
 
-from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.wakeups import notify_workers
 from archivebox.base_models.work import HELD
@@ -16,6 +13,8 @@ from archivebox.crawls.crawl import Crawl
 
 TICK_WHILE_HELD = timedelta(seconds=1)
 """How soon a cancelled crawl is ticked again for Snapshots that are still their leases'."""
+AT_A_TIME = 16
+"""Crawls of one poll: each may have a thousand Snapshots to cancel, and others wait to write meanwhile."""
 BATCH = 1000
 """Snapshots of a cancelled crawl that one tick cancels: others wait to write meanwhile."""
 
@@ -23,9 +22,10 @@ BATCH = 1000
 def tick_crawls() -> None:
     """Start, check, seal and reopen the Crawls that are due, those that have waited longest first."""
     now = timezone.now()
-    for (key,) in _crawls_due(now):
+    due = Crawl.objects.due(now)
+    for key in list(due.values_list("pk", flat=True)[:AT_A_TIME]):
         with write_transaction():
-            for crawl in _crawl_locked(key, now):  # unless another worker was quicker
+            for crawl in due.filter(pk=key).select_for_update():  # unless another worker was quicker
                 tick(crawl)
 
 
@@ -65,15 +65,3 @@ def _cancel_snapshots(crawl: Crawl) -> None:
     crawl.tick_at(again)
     if more:
         notify_workers()
-
-
-@PreparedQuery
-def _crawls_due(now: datetime) -> Rows:
-    """So many at a time: each may have a thousand Snapshots to cancel, and others wait to write meanwhile."""
-    return Crawl.objects.due(now).values_list("pk")[:16]
-
-
-@PreparedQuery
-def _crawl_locked(crawl: UUID, now: datetime) -> models.QuerySet[Crawl]:
-    rows = Crawl.objects.due(now).filter(pk=crawl)
-    return rows.select_for_update() if connection.features.has_select_for_update else rows

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from archivebox.base_models.table import table_of
+from archivebox.base_models.bulk_write import update_rows
 from archivebox.base_models.transitions import TransitionRefusedError
 from archivebox.contract.reasons import Reason
 from archivebox.core.crawl_control.edit_crawl import cancel_pages
@@ -34,7 +34,7 @@ def by_saving(page: Snapshot) -> None:
 
 
 def by_journal(page: Snapshot) -> None:
-    table_of(Snapshot).update(("status",), [(page.pk, {"status": "paused"})])
+    update_rows(Snapshot, ("status",), [(page.pk, {"status": "paused"})])
 
 
 def by_sql(_page: Snapshot) -> None:

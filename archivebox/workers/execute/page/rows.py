@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
-from django.db import connection, models
+from django.db import connection
 from django.utils import timezone
 
-from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.transitions import TransitionRefusedError
 from archivebox.base_models.wakeups import notify_workers
@@ -74,7 +73,8 @@ class Loaded:
         self.step = self._first_step()
 
     def _plan(self) -> list[Planned]:
-        results = {(row[1], row[2]): Known(*row) for row in _results_of(self.snapshot.pk)}
+        rows = self.snapshot.archiveresult_set.values_list(*Known._fields)  # noqa: SLF001 - so is a NamedTuple read
+        results = {(row[1], row[2]): Known(*row) for row in rows}
         hooks: Sequence[Process] = ()
         runs = runs_in(self.snapshot.path / HOOK_RUNS)
         if runs or self.snapshot.fence > 1:  # somebody held it before
@@ -170,7 +170,7 @@ def _is_unjudged(result: Known, row: Process | None) -> bool:
 
 def load(snapshot_id: UUID, owner: UUID) -> Loaded | None:
     """Load a leased Snapshot: enter `started` if it is not, and read what is to be done. None: no longer ours."""
-    snapshot = next(iter(_leased(snapshot_id, owner)), None)
+    snapshot = Snapshot.objects.select_related("crawl").filter(pk=snapshot_id, owner=owner).first()
     if snapshot is None:
         return None
     if snapshot.attempts and quarantine(Lease(Snapshot, snapshot_id, owner, snapshot.fence)):
@@ -239,7 +239,7 @@ def seal(
     """
     with rolled_back_if_lost(snapshot), write_transaction():
         Snapshot.objects.filter(pk=snapshot.pk).lock()  # from who asks for a retry at this moment
-        ((retry_at,),) = _next_retry(snapshot.pk) or [(None,)]
+        retry_at = _next_retry(snapshot)
         if reason and not snapshot.reason:
             retry_at = retry_at or timezone.now() + FIRST_BACK_OFF  # to be made whole, once
         fields = {
@@ -248,12 +248,12 @@ def seal(
             "sealed_at": timezone.now(),
             "finishing": False,
             "reason": reason,
-            "size": sum(size for (size,) in _sizes(snapshot.pk)),
+            "size": sum(snapshot.archiveresult_set.filter(output_size__gt=0).values_list("output_size", flat=True)),
         }
         if stored is not None:
             adopt(stored)
         snapshot.transition("seal", **fields, current_step=LAST_STEP, attempts=0)
-        if _programs_left(snapshot.pk):
+        if snapshot.process_set.running().of_type(Process.TypeChoices.BINARY).exists():
             Process.close_reported_programs(snapshot_id=snapshot.pk)
         if former is not None:
             retire_unchanged(snapshot, former)
@@ -292,33 +292,7 @@ def rolled_back_if_lost(snapshot: Snapshot) -> Iterator[None]:
         raise
 
 
-# --- asked for every page ---------------------------------------------------------------------------------------
-
-
-@PreparedQuery
-def _leased(snapshot: UUID, owner: UUID) -> models.QuerySet[Snapshot]:
-    return Snapshot.objects.select_related("crawl").filter(pk=snapshot, owner=owner)
-
-
-@PreparedQuery
-def _results_of(snapshot: UUID) -> Rows:
-    columns = ("pk", "plugin", "hook_name", "status", "attempts", "retry_at", "process_id", "reason")
-    return ArchiveResult.objects.filter(snapshot_id=snapshot).values_list(*columns)
-
-
-@PreparedQuery
-def _next_retry(snapshot: UUID) -> Rows:
+def _next_retry(snapshot: Snapshot) -> datetime | None:
     """The first of those that wait for a retry, or were asked for again meanwhile; whatever is unfinished as well."""
-    waiting = ArchiveResult.objects.filter(snapshot_id=snapshot, retry_at__isnull=False)
-    return waiting.order_by("retry_at").values_list("retry_at")[:1]
-
-
-@PreparedQuery
-def _sizes(snapshot: UUID) -> Rows:
-    return ArchiveResult.objects.filter(snapshot_id=snapshot, output_size__gt=0).values_list("output_size")
-
-
-@PreparedQuery
-def _programs_left(snapshot: UUID) -> Rows:
-    programs = Process.objects.running().of_type(Process.TypeChoices.BINARY)
-    return programs.filter(snapshot_id=snapshot).values_list("pk")[:1]
+    waiting = snapshot.archiveresult_set.filter(retry_at__isnull=False).order_by("retry_at")
+    return waiting.values_list("retry_at", flat=True).first()

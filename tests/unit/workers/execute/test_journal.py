@@ -7,7 +7,6 @@ import pytest
 from django.db import IntegrityError, connections
 
 from archivebox.base_models.rows import new_id
-from archivebox.base_models.table import table_of
 from archivebox.contract.records import EndReason
 from archivebox.core.models import ArchiveResult, Snapshot, Tag
 from archivebox.lib.jsonl import JSON
@@ -113,10 +112,6 @@ class TestRows:
         )
         result.refresh_from_db()
         assert result.output_json == value
-
-    def test_table_statements_name_every_column(self) -> None:
-        for model in (Process, ArchiveResult, Snapshot):
-            assert table_of(model).insert_statement.count("%s") == len(model._meta.concrete_fields)
 
 
 class TestLeases:

@@ -12,7 +12,6 @@ from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from archivebox.base_models.prepared import prepared
 from archivebox.base_models.rows import new_id
 from archivebox.core.models import Snapshot
 from archivebox.crawls.control import cancel
@@ -289,7 +288,7 @@ class TestPlans:
     def test_due_scans_no_table(self) -> None:
         one = ready(crawl(*(f"https://host-{number % 50}.example/{number}" for number in range(3000))))
         ready(crawl("https://other.example/"))
-        key = prepared(one.pk)
+        key = Snapshot._meta.pk.get_db_prep_value(one.pk, connection)
         now = Snapshot._meta.get_field("retry_at").get_db_prep_value(timezone.now(), connection)
         plan = self.plan(due._DUE, [key, "", key, now, key, 32, key, now])
         assert "snapshot_due" in plan
