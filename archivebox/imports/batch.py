@@ -87,7 +87,7 @@ Item = ImportedPage | NotImported
 KnownPages = Callable[[Sequence[ImportedPage]], Collection[str]]
 """The keys of those pages that were imported before."""
 TWICE = "The source has another page of this name."
-THREADS = 3
+THREADS = 2
 """How many pages are written at a time."""
 ASKED_TOGETHER = 20
 """Pages of which is asked by one statement whether they are known; they are written while more are read."""
