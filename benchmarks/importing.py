@@ -29,7 +29,7 @@ FILES = {
 
 
 def run(rounds: int) -> list[Finding]:
-    copied = Finding(f"import of {PAGES:,} pages", "s", Bound.RATIO, 3, [], floor_name="cp -r, sync")
+    copied = Finding(f"import of {PAGES:,} pages", "s", Bound.RATIO, 6, [], floor_name="cp -r, sync")
     with tempfile.TemporaryDirectory(prefix="bench-import-") as folder:
         source = Path(folder, "old")
         fill(source)
