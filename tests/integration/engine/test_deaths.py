@@ -35,6 +35,18 @@ def test_live_hooks_of_a_dead_worker_are_adopted_with_their_true_exit_codes(each
     assert {row["status"] for name, row in each_mode.results().items() if name in CODES} == {"failed"}
 
 
+@pytest.mark.default
+def test_how_a_worker_died_is_on_record(forked: Collection) -> None:
+    begin(forked)
+    worker = one_alive(forked, "worker")
+    worker.signal(signal.SIGKILL)
+    ended = forked.wait(
+        "its end", lambda: forked.rows("Process", "exit_code", "end_reason", pid=worker.pid, status="exited")
+    )
+    assert [(row["exit_code"], row["end_reason"]) for row in ended] == [(-signal.SIGKILL, "signalled")]
+    finish(forked)
+
+
 def test_hooks_that_are_told_to_end_together_with_their_worker_are_given_back(forked: Collection) -> None:
     """A shutdown, or a process manager, tells all at once; the hooks end first."""
     forked.settings["MAX_ATTEMPTS"] = "1"

@@ -1,9 +1,13 @@
 """The runs of one object's hooks, without processes."""
 
 import asyncio
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import cast
 
+import pytest
+
+from archivebox.contract.records import EndReason
 from archivebox.workers.execute.hooks.process import HookProcess
 from archivebox.workers.execute.steps.executor import StepExecutor
 from archivebox.workers.execute.steps.runs import HookRuns
@@ -41,3 +45,32 @@ def test_all_that_wait_for_the_end_of_the_last_hook_are_told() -> None:
             await asyncio.gather(*waiting)
 
     asyncio.run(run())
+
+
+@dataclass
+class Told:
+    """A run that is told to stop, and how long it has then."""
+
+    deadline: float
+    grace: float = 0.0
+    reason: EndReason | None = None
+
+    def stop(self, reason: EndReason, grace: float) -> None:
+        self.reason, self.grace = reason, grace
+
+
+@pytest.mark.parametrize(
+    ("left", "daemon", "grace"), [(300.0, False, 300.0), (2.0, False, 10.0), (-5.0, False, 10.0), (300.0, True, 10.0)]
+)
+def test_at_the_seal_a_background_hook_keeps_what_is_left_of_its_time(left: float, daemon: bool, grace: float) -> None:
+    """At least the grace; a daemon has done what it is for, and has the grace alone."""
+
+    async def run() -> Told:
+        told = Told(asyncio.get_running_loop().time() + left)
+        item = SimpleNamespace(run=told, hook=SimpleNamespace(name=SimpleNamespace(daemon=daemon)))
+        runs_of(cast("HookProcess", object())).stop_background([cast("Planned", item)], grace=10.0)
+        return told
+
+    told = asyncio.run(run())
+    assert told.reason is EndReason.SEALED
+    assert told.grace == pytest.approx(grace, abs=1.0)

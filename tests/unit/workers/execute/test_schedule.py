@@ -39,6 +39,18 @@ def test_hooks_of_a_step_start_together_and_those_of_the_next_wait() -> None:
     assert may_start(schedule) == ["c"]
 
 
+def test_a_step_waits_for_its_running_foreground_hook_and_for_none_in_the_background() -> None:
+    front, back, derived = planned("60_front.py"), planned("61_back.finite.bg.py"), planned("62_derived.py")
+    derived = Planned(replace(derived.hook, derived=True))
+    schedule = Schedule([front, back, derived], step=6)
+    front.status = back.status = "started"
+    assert not schedule.step_is_over()
+    front.status = "backoff"
+    assert schedule.step_is_over(), "what is tried again later holds up no step"
+    front.status = "queued"
+    assert not schedule.step_is_over()
+
+
 @pytest.mark.parametrize("name", ["on_Snapshot__60_dom.py", "on_Snapshot__60_dom", "dom", "page"])
 def test_after_waits_until_all_that_it_names_are_settled(name: str) -> None:
     dom, text = planned("60_dom.py", plugin="page"), planned("61_text.py", after=(name, "absent"))
