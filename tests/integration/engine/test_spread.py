@@ -124,15 +124,6 @@ def test_a_page_that_waits_for_its_server_holds_up_no_other(forked: Collection) 
     assert {"bad0.test-done", "bad1.test-done"} <= set(forked.ledger)
 
 
-def test_pages_of_a_host_that_is_waited_for_come_after_those_of_others(forked: Collection) -> None:
-    """All but those that were taken before it was known."""
-    waiting_tabs(forked, 'until [ "$(grep -c good.test-done "$DATA_DIR/ledger")" -ge 6 ]; do sleep 0.05; done')
-    forked.run(forked.add(*(f"http://{host}.test/{number}" for number in range(6) for host in ("bad", "good"))))
-    last = len(forked.ledger) - forked.ledger[::-1].index("good.test-done")
-    assert forked.ledger[:last].count("bad.test-waits") <= 2
-    assert forked.ledger.count("bad.test-done") == 6
-
-
 def test_so_many_stand_aside_and_no_more(forked: Collection) -> None:
     """With one tab five, beside one that is late and one that is fresh: of nine that wait, two have no tab."""
     waiting_tabs(forked, "seen go")
