@@ -1,4 +1,7 @@
-"""Owns WARC files without references: each `revisit` record becomes a whole `response` record (WARC 1.1, 6.7)."""
+"""Owns WARC files of pages as exports have them: whole, and without records of other pages.
+
+A `revisit` record that refers to a body becomes a `response` record with that body (WARC 1.1, 6.7).
+"""
 
 import errno
 import gzip
@@ -6,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from archivebox.lib.warc import RecordBlock, open_record
+from archivebox.export.writer import PartFiles
+from archivebox.lib.warc import NotWarcError, RecordBlock, open_record
 from archivebox.plugins.base.warc import Member, members
 from archivebox.plugins.base.warc_file import WarcRecord, render_header
 from archivebox.storage.shared_bodies import is_linked_name
@@ -21,6 +25,19 @@ _OF_A_REVISIT = frozenset(
 _HEAD_END = b"\r\n\r\n"
 _LINE, _COPY = 1 << 16, 1 << 20
 """Bytes of an HTTP header line at most; bytes copied at a time."""
+
+
+EXPANDED = "expanded"
+"""The file beside an export that has a WARC file of a page with whole records, while it is copied."""
+
+
+def whole_recordings(paths: Sequence[Path], beside: PartFiles) -> Iterator[Path]:
+    """What is to be written of a page's WARC files, each until the next is asked for."""
+    if not any(is_linked_name(path.name) for path in paths):
+        yield from paths
+        return
+    yield from ExpandedRecords(paths).files(beside[EXPANDED])
+    beside[EXPANDED].truncate(0)
 
 
 class _Place(NamedTuple):
@@ -84,9 +101,8 @@ class ExpandedRecords:
         out.truncate()
         with path.open("rb") as source:
             for member in members(path):
-                if (place := self._place_of(member)) is not None:
-                    _expand(member, place, out)
-                else:
+                place = self._place_of(member)
+                if place is None or not _expand(member, place, out):
                     source.seek(member.start)
                     out.write(source.read(member.end - member.start))
         out.flush()
@@ -96,8 +112,19 @@ def _record_of(member: Member) -> WarcRecord:
     return WarcRecord(0, member.head.partition(_HEAD_END)[0] + _HEAD_END)
 
 
-def _expand(revisit: Member, place: _Place, out: BinaryIO) -> None:
-    """Write the headers of the one and the body of the other as a `response` record; OSError where that is damaged."""
+def _expand(revisit: Member, place: _Place, out: BinaryIO) -> bool:
+    """Write the headers of the one and the body of the other as a `response` record; False if that is damaged."""
+    start = out.tell()
+    try:
+        _write_response(revisit, place, out)
+    except (OSError, NotWarcError):
+        out.seek(start)
+        out.truncate()
+        return False
+    return True
+
+
+def _write_response(revisit: Member, place: _Place, out: BinaryIO) -> None:
     record = _record_of(revisit)
     head = revisit.head[record.body_offset :][: record.block_size].partition(_HEAD_END)[0] + _HEAD_END
     fields = {name: value for name, value in record.fields.items() if name not in _OF_A_REVISIT}

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from archivebox.export.collection import CollectionWriter
+from archivebox.export.expanded_records import EXPANDED, whole_recordings
 from archivebox.export.lists import Bookmarks, HtmlList
 from archivebox.export.pages import ExportedPage
-from archivebox.export.shared_records import Recordings
 from archivebox.export.site.writer import SiteWriter
 from archivebox.export.titles import TITLES
 from archivebox.export.wacz.writer import WaczWriter
@@ -62,25 +62,17 @@ class Csv(StreamWriter):
 class Warc(StreamWriter):
     """The WARC files that pages have, one behind the other: records that are compressed one by one may be joined.
 
-    A record that several pages share is written once, unless they are to be expanded.
+    Each page has its records whole.
     """
 
-    beside = Recordings.beside
-
-    def __init__(self, path: Path, *, expand: bool = False) -> None:
-        super().__init__(path)
-        self._recordings = Recordings(self.files, expand=expand)
+    beside = (EXPANDED,)
 
     def write_page(self, page: ExportedPage, file: BinaryIO) -> str:
         kept = page.recordings()
-        for path in self._recordings.of_page(kept):
+        for path in whole_recordings(kept, self.files):
             with path.open("rb") as source:
                 shutil.copyfileobj(source, file)
         return "" if kept else "It has no WARC file: no plugin kept one."
-
-
-EXPANDING = ("wacz", "warc")
-"""Formats that can have whole records in place of those that refer to others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +82,10 @@ class ExportFormat:
     suffix: str
     media_type: str
     title: str
-    writer: Callable[..., Writer]
-    """Called with the path of the file; formats of EXPANDING also with ``expand``."""
+    writer: Callable[[Path], Writer]
 
 
-_WRITERS: dict[str, tuple[str, str, Callable[..., Writer]]] = {
+_WRITERS: dict[str, tuple[str, str, Callable[[Path], Writer]]] = {
     "zip": (".zip", "application/zip", ZipWriter),
     "archivebox": (".archivebox.zip", "application/zip", CollectionWriter),
     "site": (".site.zip", "application/zip", SiteWriter),

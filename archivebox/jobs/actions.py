@@ -20,7 +20,7 @@ from archivebox.core.tag import Tag
 from archivebox.core.tags.assign_tags import tag, untag
 from archivebox.core.versions.url_versions import RESTORABLE, RETIRED, mark_for_purge, restore, retire
 from archivebox.crawls.crawl import Crawl
-from archivebox.export.formats import EXPANDING, FORMATS
+from archivebox.export.formats import FORMATS
 from archivebox.export.pages import pages_of
 from archivebox.hooks import plugins
 from archivebox.jobs.action import DeferredError, Failures, FallibleAction, JobAction, Options, texts
@@ -215,18 +215,14 @@ class Export(JobAction):
         self._format = FORMATS[job.options["format"]]
         self._whole = DATA_FOLDER.exports / f"{job.pk}{self._format.suffix}"
         self._path = self._whole.with_suffix(".part")
-        expand = {"expand": True} if job.options.get("expand") else {}
-        self._writer = self._format.writer(self._path, **expand)
+        self._writer = self._format.writer(self._path)
         self._found: Failures = {}
 
     @classmethod
     def check(cls, options: Options) -> dict[str, JSON]:
         if options.get("format") not in FORMATS:
             raise ValueError(f"Choose a format: {', '.join(FORMATS)}.")
-        expand = bool(options.get("expand"))
-        if expand and options["format"] not in EXPANDING:
-            raise ValueError(f"Only {' and '.join(EXPANDING)} have records that can be expanded.")
-        return {"format": options["format"], "expand": expand}
+        return {"format": options["format"]}
 
     def begin_or_resume(self) -> bool:
         DATA_FOLDER.exports.mkdir(mode=0o700, exist_ok=True)

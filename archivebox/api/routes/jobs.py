@@ -30,7 +30,7 @@ Kind = Literal[
 ]  # fmt: skip
 Change = Literal["pause", "resume", "cancel"]
 STEERED = {"pause": control.pause, "resume": control.resume, "cancel": control.cancel}
-_OF_OPTIONS = f"Such as `tags` of the kind `tag`, or `format` and `expand` of `export`: {', '.join(TITLES)}"
+_OF_OPTIONS = f"Such as `tags` of the kind `tag`, or `format` of `export`: {', '.join(TITLES)}"
 
 
 class JobIn(RequestBody):

@@ -2,7 +2,7 @@
 
 import click
 
-from archivebox.cli.declare import BG, BY_STDIN, EVERY, command, flag, option, words
+from archivebox.cli.declare import BG, BY_STDIN, EVERY, command, option, words
 from archivebox.export.titles import TITLES
 
 FORMATS = ". ".join(f"{name}: {title[0].lower()}{title[1:]}" for name, title in TITLES.items())
@@ -17,7 +17,6 @@ COMMAND = command(
         words("terms", "[QUERY|-]..."),
         EVERY,
         option("--format", text=f"What kind of file. {FORMATS}.", default="zip", type=click.Choice(list(TITLES))),
-        flag("--expand", text="Of warc and wacz: whole responses only, none that refers to the body of another one."),
         option(
             "--output",
             "-o",

@@ -35,7 +35,6 @@ def run(
     terms: tuple[str, ...],
     every: bool,
     format: str,  # noqa: A002 - the option's name
-    expand: bool,
     output: str | None,
     bg: bool,
 ) -> int:
@@ -43,7 +42,7 @@ def run(
     if output:
         _refuse(output, bg=bg)
     query = " ".join(text for text in terms if text != STDIN)
-    options: dict[str, JSON] = {"format": format, "expand": expand}
+    options: dict[str, JSON] = {"format": format}
     wanted = JobRequest(Job.Kind.EXPORT, created_by=system_user(), query=query, options=options)
     if reads_stdin(every=every, dash=STDIN in terms, chosen=bool(query), all_at_terminal=True):
         keys = _keys_of_records(session, query)

@@ -3,13 +3,12 @@
 import json
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
 from django.utils import timezone
 
 from archivebox import __version__
+from archivebox.export.expanded_records import EXPANDED, whole_recordings
 from archivebox.export.pages import ExportedPage
-from archivebox.export.shared_records import Recordings
 from archivebox.export.wacz.index import CDX, IDX, lines_of, write_index
 from archivebox.export.writer import Failures, Writer
 from archivebox.export.zip_parts import DIRECTORY, ZipMember, ZipPart, end_zip, zip_part
@@ -26,11 +25,7 @@ PAGES, EXTRA_PAGES, LINES, RESOURCES = "pages.jsonl", "extraPages.jsonl", "cdxj"
 class WaczWriter(Writer):
     """Pages that were asked for are in pages.jsonl, those that a crawl found by their links in extraPages.jsonl."""
 
-    beside = (DIRECTORY, PAGES, EXTRA_PAGES, LINES, RESOURCES, CDX, IDX, PACKAGE, *Recordings.beside)
-
-    def __init__(self, path: Path, *, expand: bool = False) -> None:
-        super().__init__(path)
-        self._recordings = Recordings(self.files, expand=expand)
+    beside = (DIRECTORY, PAGES, EXTRA_PAGES, LINES, RESOURCES, CDX, IDX, PACKAGE, EXPANDED)
 
     def append(self, pages: Sequence[ExportedPage]) -> Failures:
         with zip_part(self.files) as part:
@@ -39,7 +34,7 @@ class WaczWriter(Writer):
     def _add(self, page: ExportedPage, part: ZipPart) -> bool:
         """Whether there was a recording."""
         recordings = page.recordings()
-        for number, path in enumerate(self._recordings.of_page(recordings)):
+        for number, path in enumerate(whole_recordings(recordings, self.files)):
             name = f"{page.snapshot.pk}-{number}.warc.gz"
             if member := part.add_file(path, f"archive/{name}"):
                 self._note(member)

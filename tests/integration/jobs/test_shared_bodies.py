@@ -1,4 +1,4 @@
-"""Exports of pages that have bodies in common hold these once, and are read as a whole."""
+"""Exports of pages that have bodies in common hold each page whole."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.models import Snapshot
 from archivebox.imports.page import ImportedPage
 from archivebox.imports.readers.warc import open_wacz, open_warc
-from archivebox.jobs.begin import JobRefusedError, JobRequest, begin
+from archivebox.jobs.begin import JobRequest, begin
 from archivebox.lib.jsonl import JSON
 from archivebox.replay.index import load
 from archivebox.replay.records import opened
@@ -31,7 +31,7 @@ URLS = [f"https://{name}.example/" for name in "abc"]
 SCRIPT = b"let a = 1; // a library that all pages have\n" * 600
 
 
-def exported(format: str, folder: Path, *, expand: bool = False) -> Path:  # noqa: A002 - the option's name
+def exported(format: str, folder: Path) -> Path:  # noqa: A002 - the option's name
     """Pages of one owner, each with the same script, in one file."""
     rows = list(factories.crawl(*URLS).snapshot_set.order_by("id"))
     for row in rows:
@@ -40,7 +40,7 @@ def exported(format: str, folder: Path, *, expand: bool = False) -> Path:  # noq
         record(row.path, pages)
         pack_recording(row.path, store=store_of(row.path))
     keys = [row.pk for row in rows]
-    options: dict[str, JSON] = {"format": format, "expand": expand}
+    options: dict[str, JSON] = {"format": format}
     done = carried_out(begin(JobRequest("export", created_by=system_user(), snapshots=keys, options=options)))
     assert (done.done, done.failed) == (3, 0)
     assert done.file
@@ -58,18 +58,8 @@ def recordings(export: Path, folder: Path) -> bytes:
 
 
 @pytest.mark.parametrize("format", ["warc", "wacz"])
-def test_a_record_that_pages_share_is_in_an_export_once(format: str, tmp_path: Path) -> None:  # noqa: A002
+def test_an_export_refers_to_nothing(format: str, tmp_path: Path) -> None:  # noqa: A002 - the option's name
     data = recordings(exported(format, tmp_path), tmp_path)
-    (stored,) = DATA_FOLDER.users.glob("*/.shared/*/*.warc.gz")
-    assert stored.stat().st_nlink == 4
-    read = [(one.rec_type, one.content_stream().read()) for one in ArchiveIterator(io.BytesIO(data))]
-    assert sum(body == SCRIPT for _, body in read) == 1
-    assert [kind for kind, _ in read].count("revisit") == 2
-
-
-@pytest.mark.parametrize("format", ["warc", "wacz"])
-def test_an_expanded_export_refers_to_nothing(format: str, tmp_path: Path) -> None:  # noqa: A002 - the option's name
-    data = recordings(exported(format, tmp_path, expand=True), tmp_path)
     answers = [one for one in ArchiveIterator(io.BytesIO(data), check_digests="raise") if one.rec_type != "warcinfo"]
     assert {one.rec_type for one in answers} <= {"response", "request"}
     bodies = {
@@ -84,25 +74,33 @@ def test_an_expanded_export_refers_to_nothing(format: str, tmp_path: Path) -> No
     assert {url: body for url, body in bodies.items() if url.endswith(".js")} == {f"{u}script.js": SCRIPT for u in URLS}
 
 
-def test_a_page_alone_is_expanded_without_records_of_others(tmp_path: Path) -> None:
+def test_a_page_alone_is_exported_without_records_of_others(tmp_path: Path) -> None:
     """The stored record names the URL at which its owner first got the body."""
     exported("warc", tmp_path)
     last = Snapshot.objects.get(url=URLS[-1])
-    options: dict[str, JSON] = {"format": "warc", "expand": True}
+    options: dict[str, JSON] = {"format": "warc"}
     done = carried_out(begin(JobRequest("export", created_by=system_user(), snapshots=[last.pk], options=options)))
     assert done.file
     read = [one for one in ArchiveIterator(io.BytesIO(done.file.read_bytes())) if one.rec_type == "response"]
     assert sorted(one.rec_headers.get_header("WARC-Target-URI") for one in read) == [last.url, f"{last.url}script.js"]
 
 
-def test_only_recordings_are_expanded() -> None:
-    options: dict[str, JSON] = {"format": "csv", "expand": True}
-    with pytest.raises(JobRefusedError, match="Only wacz and warc have"):
-        begin(JobRequest("export", created_by=system_user(), query="", options=options))
+def test_a_page_with_a_damaged_body_is_exported_as_far_as_it_is_whole(tmp_path: Path) -> None:
+    exported("warc", tmp_path)
+    (stored,) = DATA_FOLDER.users.glob("*/.shared/*/*.warc.gz")
+    stored.chmod(0o600)
+    stored.write_bytes(stored.read_bytes()[:-100])
+    last = Snapshot.objects.get(url=URLS[-1])
+    options: dict[str, JSON] = {"format": "warc"}
+    done = carried_out(begin(JobRequest("export", created_by=system_user(), snapshots=[last.pk], options=options)))
+    assert (done.done, done.failed) == (1, 0)
+    assert done.file
+    read = [one for one in ArchiveIterator(io.BytesIO(done.file.read_bytes())) if one.rec_type != "request"]
+    assert last.url in {one.rec_headers.get_header("WARC-Target-URI") for one in read if one.rec_type == "response"}
 
 
 @pytest.mark.parametrize(("format", "reader"), [("warc", open_warc), ("wacz", open_wacz)])
-def test_such_an_export_is_imported_whole(format: str, reader: object, tmp_path: Path) -> None:  # noqa: A002
+def test_an_export_is_imported_whole(format: str, reader: object, tmp_path: Path) -> None:  # noqa: A002
     assert callable(reader)
     pages = [page for page in reader(exported(format, tmp_path)).pages() if isinstance(page, ImportedPage)]
     assert {page.url for page in pages} >= set(URLS)
