@@ -2,7 +2,7 @@
 
 A file that the last backup has is linked from there. One of a finished page is linked from the collection if both are
 on one disk: no hook runs again in such a page before its files have been replaced by copies
-(:mod:`archivebox.storage.linked_outputs`). Everything else is copied.
+(:mod:`archivebox.storage.shared_files`). Everything else is copied.
 """
 
 import json
@@ -32,7 +32,7 @@ from archivebox.core.models import ArchiveResult, Snapshot, StoredObject
 from archivebox.lib.files import read_regular, remove_tree
 from archivebox.lib.jsonl import JSON
 from archivebox.storage.layout import HOOK_RUNS, USERS, DataFolder
-from archivebox.storage.shared_bodies import may_be_linked, stored_twin
+from archivebox.storage.shared_files import may_be_linked, stored_twin
 
 LEFT_OUT = frozenset({"run", "logs", "machines", "exports", "backups"})
 """Folders that are made anew, or by programs that can be installed again."""

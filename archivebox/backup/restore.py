@@ -28,7 +28,7 @@ from archivebox.lib.files import locked
 from archivebox.lib.quantities import size
 from archivebox.lib.syncing import sync_file_system
 from archivebox.storage.layout import DataFolder
-from archivebox.storage.shared_bodies import stored_twin
+from archivebox.storage.shared_files import stored_twin
 
 DATABASE_URL = "DATABASE_URL"
 

@@ -13,7 +13,7 @@ from archivebox.export.writer import PartFiles
 from archivebox.lib.warc import NotWarcError, RecordBlock, open_record
 from archivebox.plugins.base.warc import Member, members
 from archivebox.plugins.base.warc_file import WarcRecord, render_header
-from archivebox.storage.shared_bodies import is_linked_name
+from archivebox.storage.shared_files import is_linked_name
 
 _OF_A_REVISIT = frozenset(
     {

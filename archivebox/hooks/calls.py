@@ -18,7 +18,7 @@ from archivebox.contract.hook import Hook
 from archivebox.contract.presentation import RECORDING, ranked
 from archivebox.hooks.registry import configured_path, needed_programs, path_of_program, plugins, setting_of_program
 from archivebox.lib.processes import MARK
-from archivebox.storage.shared_bodies import store_of
+from archivebox.storage.shared_files import store_of
 
 APPLICATION = Path(__file__).parent.parent.parent
 """Where our own processes find the application; an installed one has its libraries there, too."""

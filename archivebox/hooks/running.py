@@ -11,7 +11,7 @@ from archivebox.hooks.registry import crawl_layers, plugins, resolve_settings
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
-from archivebox.storage.linked_outputs import own_files
+from archivebox.storage.shared_files import own_files
 
 
 def run_hook(

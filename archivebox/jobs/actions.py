@@ -34,7 +34,7 @@ from archivebox.lib.files import remove_tree
 from archivebox.lib.jsonl import JSON
 from archivebox.replay.scripts.view import forget_views_of
 from archivebox.search.upkeep import forget, learn
-from archivebox.storage.shared_bodies import remove_page
+from archivebox.storage.shared_files import remove_page
 
 
 class _Tagging(JobAction):

@@ -19,7 +19,7 @@ from archivebox.imports.import_folder import remove_left_folders
 from archivebox.lib.object_store import ObjectStoreError
 from archivebox.machine.host import Machine
 from archivebox.machine.periodic import DAILY, periodic_task
-from archivebox.storage.sharing_upkeep import StorageReport, collect_folder, store_folders
+from archivebox.storage.shared_files import StorageReport, collect_folder, store_folders
 
 log = logging.getLogger(__name__)
 

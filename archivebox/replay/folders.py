@@ -7,11 +7,9 @@ from pathlib import Path
 from uuid import UUID
 
 from archivebox.base_models.visibility import ViewerScope, seen_by
-from archivebox.core.models import Snapshot
-from archivebox.core.page_storage.fetching import fetch_copy
-from archivebox.core.page_storage.folder import absent_page
-from archivebox.core.page_storage.stored_file import StoredFile, find_file, stored_files
-from archivebox.core.page_storage.stored_object import PageObjects
+from archivebox.core.models import Snapshot, StoredObject
+from archivebox.core.page_storage.folder import absent_page, fetch_copy
+from archivebox.core.page_storage.stored_file import StoredFile, stored_files
 from archivebox.lib.files import mimetype_of
 from archivebox.replay.files import (
     LONGEST_LISTING,
@@ -28,10 +26,10 @@ from archivebox.storage.layout import HOOK_RUNS
 
 @dataclass(frozen=True, slots=True)
 class PageFiles:
-    """The files of a page. ``stored``: its objects, where its files are not on this machine. Asks no database."""
+    """The files of a page. ``stored``: its object, where its files are not on this machine. Asks no database."""
 
     path: Path
-    stored: PageObjects | None = None
+    stored: StoredObject | None = None
 
     def folder(self) -> Path:
         """The folder with all of them, which may have to be fetched. Blocks. ObjectStoreError, OSError."""
@@ -158,11 +156,12 @@ class _PieceReader:
         return b"".join(pieces)
 
 
-def _open_stored(stored: PageObjects, names: Sequence[str]) -> PageFile:
-    if names and (file := find_file(stored, "/".join(names))) is not None:
+def _open_stored(stored: StoredObject, names: Sequence[str]) -> PageFile:
+    files, path = stored_files(stored), "/".join(names)
+    if (file := next((file for file in files if file.name == path), None)) is not None:
         return RemoteFile(file)
     beneath = "".join(f"{name}/" for name in names)
-    below = [(file.name[len(beneath) :], file.size) for file in stored_files(stored) if file.name.startswith(beneath)]
+    below = [(file.name[len(beneath) :], file.size) for file in files if file.name.startswith(beneath)]
     if not below and names:
         raise NotThereError
     entries = {}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from archivebox.plugins.base.responses import CDXJ, Response
-from archivebox.storage.shared_bodies import is_linked_name
+from archivebox.storage.shared_files import is_linked_name
 
 _EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 """SHA-256 of no bytes, which the WARC names where an answer had no body."""

@@ -79,7 +79,7 @@ class StoredMember(NamedTuple):
         return self.start + self.size
 
 
-def member_list(folder: Path, is_left_out: Callable[[str], bool] = lambda _: False) -> list[FolderMember]:
+def member_list(folder: Path) -> list[FolderMember]:
     """The files, links and empty folders below a folder, in the order in which they are archived.
 
     Nothing that a link leads to, and no sockets and pipes.
@@ -93,7 +93,7 @@ def member_list(folder: Path, is_left_out: Callable[[str], bool] = lambda _: Fal
                 members.append(FolderMember(f"{name}/", 0, 0, status.st_mode))
             elif stat.S_ISLNK(status.st_mode):
                 members.append(FolderMember(name, status.st_size, 0, status.st_mode))
-            elif stat.S_ISREG(status.st_mode) and not is_left_out(name):
+            elif stat.S_ISREG(status.st_mode):
                 members.append(FolderMember(name, status.st_size, status.st_mtime_ns, status.st_mode))
     kept = (each for each in members if each.name[-1] != "/" or each.name[:-1] not in filled)
     return sorted(kept, key=lambda each: os.fsencode(each.name))

@@ -92,7 +92,6 @@ class Fleet:
         )
         ledger.note("pages with an object", found["pages"], ledger.pages)
         ledger.note("unfinished uploads", found["uploads"], 0)
-        ledger.figures["shared bodies in the store"] = found["bodies"]
         ledger.figures["bytes in the store"] = f"{found['bytes']:,}"
 
     def stop(self, ledger: FleetLedger) -> None:

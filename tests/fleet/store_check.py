@@ -31,7 +31,6 @@ def main() -> None:
     left = sorted(one.key for one in object_store().list(""))
     rows = {row.key: row for row in StoredObject.objects.all()}
     pages = StoredObject.objects.current()
-    bodies = StoredObject.objects.bodies()
     found = {
         "without_row": len(unknown),
         "deleted": deleted,
@@ -40,8 +39,7 @@ def main() -> None:
         "same": sum(digest_of(key) == rows[key].sha256 for key in left if is_file(key) and key in rows),
         "files": sum(map(is_file, left)),
         "pages": pages.values("snapshot").distinct().count(),
-        "bodies": bodies.count(),
-        "needed": 1 + pages.count() + bodies.filter(pages__in=pages).distinct().count(),
+        "needed": 1 + pages.count(),
         "uploads": sum(1 for _ in object_store().uploads("")),
         "bytes": sum(row.size for row in rows.values()),
     }
@@ -49,11 +47,10 @@ def main() -> None:
 
 
 def collect_garbage() -> int:
-    """Twice: bodies are free once their pages have gone. STORAGE_GRACE is 0."""
+    """STORAGE_GRACE is 0."""
     report = StoreGarbage()
-    for _ in range(2):
-        while collect_unused(report):
-            continue
+    while collect_unused(report):
+        continue
     collect_uploads(report)
     collect_unknown(report)
     return report.objects + report.uploads + report.unknown

@@ -20,12 +20,11 @@ import pytest
 from fastwarc.warc import ArchiveIterator as FastIterator
 from warcio.archiveiterator import ArchiveIterator
 
-from archivebox.plugins.base.packing import BodySharing, pack
-from archivebox.plugins.base.packing.sharing import read_shared_body
+from archivebox.plugins.base.packing import BodySharing, pack, read_shared_body
 from archivebox.plugins.base.responses import Archive
 from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.recorded import RecordedRequest, reply_to
-from archivebox.storage.shared_bodies import linked_name, remove_page, stored_path
+from archivebox.storage.shared_files import linked_name, remove_page, stored_path
 from tests.webserver.recording import Page, pack_recording, record_all
 
 pytestmark = pytest.mark.slow

@@ -6,6 +6,7 @@ import re
 import shutil
 import sqlite3
 import sys
+import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import chain
@@ -32,7 +33,6 @@ from archivebox.lib.object_store import ObjectStoreError
 from archivebox.machine.machine_id import is_fleet
 from archivebox.machine.models import Binary, Machine, Process
 from archivebox.machine.plugin_sets import plugin_differences, report_plugins
-from archivebox.storage.sharing_upkeep import hard_link_problem
 
 State = Literal["ok", "warning", "error"]
 
@@ -168,6 +168,18 @@ def _hard_links() -> Check:
             "Use a disk with hard links (not SMB, FAT or exFAT), then `archivebox storage dedupe`.",
         )  # fmt: skip
     return Check("hard links", "ok", "Pages of one owner share the bodies that they have in common.")
+
+
+def hard_link_problem(folder: Path) -> str:
+    """Why no hard links can be made in a folder; empty where they can."""
+    try:
+        with tempfile.TemporaryDirectory(prefix=".links-", dir=folder) as name:
+            file = Path(name, "file")
+            file.touch()
+            file.with_name("link").hardlink_to(file)
+    except OSError as error:
+        return str(error.strerror)
+    return ""
 
 
 def _object_store() -> Iterator[Check]:

@@ -9,7 +9,7 @@ from archivebox.core.page_storage.checking import check_store
 from archivebox.core.page_storage.garbage import StoreGarbage, collect_unknown, collect_unused, collect_uploads
 from archivebox.core.page_storage.moving import MoveReport, copy_objects, fetch_all, store_all
 from archivebox.lib.quantities import size
-from archivebox.storage.sharing_upkeep import StorageReport, collect_garbage, link_copies
+from archivebox.storage.shared_files import StorageReport, collect_garbage, share_all_bodies
 
 DISK = "disk"
 NO_STORE = "There is no object store: set STORAGE_URL."
@@ -24,7 +24,7 @@ def collect(session: Session) -> int:
 
 def dedupe(session: Session) -> int:
     """Status 1 if some could not be linked."""
-    report = link_copies(DATA_FOLDER.users)
+    report = share_all_bodies(DATA_FOLDER.users)
     if report.failed:
         session.out.warn(f"{counted(report.failed, 'file')} could not be linked: `archivebox doctor` says why.")
     return _tell(session, report, "linked")

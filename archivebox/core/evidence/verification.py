@@ -190,6 +190,15 @@ def files_of(manifest: JSON) -> dict[str, Mapping[str, JSON]]:
     return {name: entry for name, entry in entries if isinstance(entry, dict)}
 
 
+def listed_digests(folder: Path) -> dict[str, str]:
+    """Path → SHA-256 of the files of a page, as its list of hashes has them; none where there is no list."""
+    try:
+        files = files_of(json.loads(read_regular(folder / MANIFEST, MANIFEST_SIZE)))
+    except (OSError, ValueError):
+        return {}
+    return {name: str(entry.get("sha256", "")) for name, entry in files.items()}
+
+
 def _digest(folder: Path, name: str, until: float, digests: DigestCache) -> str | None:
     """SHA-256 of a file, or of a link's target; empty where nothing is, None when the time is over."""
     path = folder / name

@@ -3,14 +3,13 @@
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import chain
 
 from django.db import connection
 from django.db.models.functions import Collate
 
 from archivebox.config.page_storage import object_store
 from archivebox.core.page_storage.stored_object import StoredObject
-from archivebox.core.page_storage.uploading import BODIES, COLLECTION, PAGES
+from archivebox.core.page_storage.uploading import COLLECTION, PAGES
 from archivebox.lib.object_store import ListedObject, ObjectMissingError, ObjectStore
 
 BATCH = 1000
@@ -49,7 +48,7 @@ def rows_and_objects(store: ObjectStore) -> Iterator[tuple[StoredObject | None, 
     order = Collate("key", _BYTE_ORDER[connection.vendor])
     rows = StoredObject.objects.exclude(key__startswith=COLLECTION).order_by(order).iterator(BATCH)
     row = next(rows, None)
-    for listed in chain.from_iterable(map(store.list, (PAGES, BODIES))):
+    for listed in store.list(PAGES):
         while row is not None and row.key.encode() < listed.key.encode():
             yield row, None
             row = next(rows, None)
@@ -76,7 +75,7 @@ def _check(row: StoredObject, listed: ListedObject | None, verdict: StoreVerdict
         verdict.same += 1
         verdict.bytes += row.size
     elif (now := StoredObject.objects.filter(pk=row.pk).first()) is not None and _is_in_use(now):
-        verdict.problems.append(f"{row.key} ({_whose(row)}): {problem}")
+        verdict.problems.append(f"{row.key} (page {row.snapshot}): {problem}")
 
 
 def _problem_of_size(row: StoredObject) -> str:
@@ -99,7 +98,3 @@ def _digest(blocks: Iterator[bytes]) -> str:
     for block in blocks:
         digest.update(block)
     return digest.hexdigest()
-
-
-def _whose(row: StoredObject) -> str:
-    return f"page {row.snapshot}" if row.snapshot else f"a body that {row.pages.count()} pages share"

@@ -18,7 +18,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.page_storage.stored_object import current_object
 from archivebox.core.snapshot import Snapshot
 from archivebox.lib.files import atomic_write, locked
-from archivebox.storage.shared_bodies import remove_page
+from archivebox.storage.shared_files import remove_page
 
 log = logging.getLogger(__name__)
 

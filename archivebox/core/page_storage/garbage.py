@@ -2,17 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from uuid import UUID
 
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from archivebox.base_models.rows import first_id
 from archivebox.base_models.transactions import write_transaction
-from archivebox.base_models.work import lease_clock
 from archivebox.config.page_storage import object_store, storage_settings
 from archivebox.core.page_storage.stored_object import StoredObject
-from archivebox.core.page_storage.uploading import BODIES, COLLECTION, PAGES
+from archivebox.core.page_storage.uploading import COLLECTION, PAGES
 from archivebox.core.snapshot import Snapshot
 from archivebox.lib.batches import batches
 from archivebox.lib.object_store import ObjectStore, StoreRefusedError
@@ -34,21 +32,15 @@ class StoreGarbage:
 def collect_unused(report: StoreGarbage) -> bool:
     """Delete a batch of objects whose grace is over; whether there may be more. ObjectStoreError.
 
-    An object goes before its row, which is marked first: a page that is sealed meanwhile does not use it.
+    An object goes before its row, which is marked first: nobody copies it meanwhile.
     """
-    grace = storage_settings().grace
     with write_transaction():
-        rows = list(StoredObject.objects.unused_for(grace).order_by("unused_at")[:BATCH])
-        users = StoredObject.bodies.through.objects.filter(to_storedobject=OuterRef("pk"))
-        free = StoredObject.objects.filter(~Exists(users), pk__in=[row.pk for row in rows])
-        free = free.filter(unused_at__lt=lease_clock() - grace)
-        keys = set(free.select_for_update().values_list("pk", flat=True))
-        StoredObject.objects.filter(pk__in=keys).update(is_deleted=True)
-        StoredObject.objects.filter(pk__in=[row.pk for row in rows if row.pk not in keys]).update(unused_at=None)
-    gone = [row for row in rows if row.pk in keys]
-    _delete(gone)
-    report.objects += len(gone)
-    report.bytes += sum(row.size for row in gone)
+        unused = StoredObject.objects.unused_for(storage_settings().grace).order_by("unused_at")
+        rows = list(unused.select_for_update()[:BATCH])
+        StoredObject.objects.filter(pk__in=[row.pk for row in rows]).update(is_deleted=True)
+    _delete(rows)
+    report.objects += len(rows)
+    report.bytes += sum(row.size for row in rows)
     return len(rows) == BATCH
 
 
@@ -72,19 +64,18 @@ def collect_unknown(report: StoreGarbage) -> None:
     """
     store, before = object_store(), timezone.now() - storage_settings().grace
     _check_is_ours(store)
-    for prefix in (PAGES, BODIES):
-        for listed in batches(store.list(prefix), BATCH):
-            old = {one.key: one.size for one in listed if one.modified < before}
-            unknown = _without_row(list(old))
-            store.delete(unknown)
-            report.unknown += len(unknown)
-            report.bytes += sum(old[key] for key in unknown)
-        for uploads in batches(store.uploads(prefix), BATCH):
-            unknown = _without_row([one.key for one in uploads if one.begun < before])
-            for one in uploads:
-                if one.key in unknown:
-                    store.abort_upload(one.key, one.upload)
-                    report.unknown += 1
+    for listed in batches(store.list(PAGES), BATCH):
+        old = {one.key: one.size for one in listed if one.modified < before}
+        unknown = _without_row(list(old))
+        store.delete(unknown)
+        report.unknown += len(unknown)
+        report.bytes += sum(old[key] for key in unknown)
+    for uploads in batches(store.uploads(PAGES), BATCH):
+        unknown = _without_row([one.key for one in uploads if one.begun < before])
+        for one in uploads:
+            if one.key in unknown:
+                store.abort_upload(one.key, one.upload)
+                report.unknown += 1
 
 
 def _check_is_ours(store: ObjectStore) -> None:
@@ -104,12 +95,6 @@ def _without_row(keys: Sequence[str]) -> list[str]:
 
 
 def _delete(rows: Sequence[StoredObject]) -> None:
-    """The objects, then their rows; bodies that no other page has are unused from now on."""
+    """The objects, then their rows."""
     object_store().delete([row.key for row in rows])
-    keys: list[UUID] = [row.pk for row in rows]
-    with write_transaction():
-        bodies = list(StoredObject.objects.filter(pages__in=keys).values_list("pk", flat=True).distinct())
-        StoredObject.objects.filter(pk__in=keys).delete()
-        users = StoredObject.bodies.through.objects.filter(to_storedobject=OuterRef("pk"))
-        left = StoredObject.objects.filter(~Exists(users), pk__in=bodies, unused_at__isnull=True)
-        left.update(unused_at=lease_clock())
+    StoredObject.objects.filter(pk__in=[row.pk for row in rows]).delete()

@@ -4,7 +4,6 @@ An object's row is there before its upload begins, and goes after the object: no
 used twice.
 """
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import ClassVar, Self, cast
 from uuid import UUID
@@ -31,25 +30,18 @@ class StoredObjectQuerySet(models.QuerySet["StoredObject"]):
         """Those that may not be whole in the store."""
         return self.filter(_UPLOADING)
 
-    def bodies(self) -> Self:
-        """Those that pages may share."""
-        return self.exclude(name="")
-
     def unused_for(self, grace: timedelta) -> Self:
         """Those that nothing has needed for so long."""
         return self.filter(unused_at__lt=lease_clock() - grace)
 
 
 class StoredObject(Row):
-    """One object in the store: the files of a page, or a body that several pages of one owner share."""
+    """One object in the store: all files of a page."""
 
     key = models.CharField(max_length=400, unique=True)
     size = models.BigIntegerField(default=0)
     sha256 = models.CharField(max_length=64, default="", help_text="of all its bytes")
-    snapshot = models.UUIDField(null=True, help_text="the page whose files it has; null: a shared body")
-    owner = models.CharField(max_length=255, default="", help_text="of a shared body: the folder of its owner")
-    name = models.CharField(max_length=128, default="", help_text="of a shared body: its file's name in each page")
-    bodies = models.ManyToManyField("self", symmetrical=False, related_name="pages")
+    snapshot = models.UUIDField(null=True, help_text="the page whose files it has; null: it says whose store it is")
     machine = models.UUIDField(null=True, help_text="which has uploaded it, or does")
     upload = models.CharField(max_length=400, default="", help_text="the store's id of an upload that can be resumed")
     stored_at = models.DateTimeField(null=True, help_text="null: it is being uploaded, or that was cut short")
@@ -64,7 +56,6 @@ class StoredObject(Row):
         ]
         indexes = [
             models.Index(fields=["snapshot"], condition=Q(snapshot__isnull=False), name="stored_object_snapshot"),
-            models.Index(fields=["owner", "sha256"], condition=~Q(owner=""), name="stored_object_body"),
             models.Index(fields=["unused_at"], condition=_UNUSED, name="stored_object_unused"),
             models.Index(fields=["id"], condition=_UPLOADING, name="stored_object_uploading"),
         ]
@@ -72,23 +63,10 @@ class StoredObject(Row):
     def __str__(self) -> str:
         return self.key
 
-
-@dataclass(frozen=True, slots=True)
-class PageObjects:
-    """The objects that have the files of a page."""
-
-    page: StoredObject
-    bodies: list[StoredObject]
-
     @property
-    def snapshot(self) -> UUID:
-        """The page."""
-        return cast("UUID", self.page.snapshot)
-
-
-def page_objects(page: StoredObject) -> PageObjects:
-    """With its bodies, as rows name them."""
-    return PageObjects(page, list(page.bodies.all()))
+    def page(self) -> UUID:
+        """Of the object of a page: which."""
+        return cast("UUID", self.snapshot)
 
 
 def current_object(snapshot: UUID) -> "StoredObject | None":

@@ -18,7 +18,7 @@ from archivebox.core.page_storage.copies import (
     read_note,
     write_note,
 )
-from archivebox.core.page_storage.uploading import BodyGoneError, store_page
+from archivebox.core.page_storage.uploading import store_page
 from archivebox.core.snapshot import Snapshot
 from archivebox.lib.batches import batches
 
@@ -69,7 +69,7 @@ def _store(snapshot: Snapshot) -> bool:
             return False
         try:
             store_page(snapshot.pk, snapshot.path)
-        except (OSError, BodyGoneError) as error:
+        except OSError as error:
             log.warning("Not stored: %r action=page_not_stored snapshot=%s", error, snapshot.pk)
             return False
     return True

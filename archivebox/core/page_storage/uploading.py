@@ -1,9 +1,9 @@
-"""Owns storing the files of a page: its rows first, then the objects, then which of them the page needs."""
+"""Owns storing the files of a page: its row first, then the object, then that the page needs it."""
 
 import hashlib
 import io
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 from uuid import UUID
@@ -13,32 +13,16 @@ from archivebox.base_models.transactions import lock_names, write_transaction
 from archivebox.base_models.work import lease_clock
 from archivebox.config.page_storage import object_store
 from archivebox.core.page_storage.copies import CopyNote, read_note, write_note
-from archivebox.core.page_storage.fetching import sha256_of
 from archivebox.core.page_storage.stored_object import StoredObject
 from archivebox.lib.object_store import ObjectStore, StoreUnavailableError, UploadMissingError, is_sent_at_once
 from archivebox.machine.host import Machine
 from archivebox.storage.page_archive import BLOCK, FolderMember, member_list, open_archive
-from archivebox.storage.shared_bodies import WARC, is_linked_name, store_of
 
 COLLECTION_DATA = b"{}\n"
 COLLECTION = "collection/"
 """How the key of the one object begins that says whose store it is."""
-PAGES, BODIES = "pages/", "shared/"
-"""How the keys of pages and of shared bodies begin."""
-
-
-class BodyGoneError(Exception):
-    """A shared body that a page was to use was deleted meanwhile: store the page again."""
-
-
-@dataclass(frozen=True, slots=True)
-class BodyFile:
-    """A shared body in the folder of a page."""
-
-    name: str
-    path: Path
-    size: int
-    sha256: str
+PAGES = "pages/"
+"""How the keys of pages begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,46 +33,35 @@ class PageContents:
     members: Sequence[FolderMember]
     size: int
     sha256: str
-    bodies: list[BodyFile]
 
 
 @dataclass(frozen=True, slots=True)
 class PageUpload:
-    """The rows of the objects that a page will have, which are on record."""
+    """The rows of the object that a page will have, and of the one that says whose store it is; both are on record."""
 
     contents: PageContents
     page: StoredObject
-    new_bodies: list[tuple[StoredObject, BodyFile]]
-    known_bodies: list[UUID]
     collection: StoredObject
-    sent: set[str] = field(default_factory=set)
-    """Keys of bodies that are in the store by now: an attempt that fails is not made from the start."""
 
 
 def read_contents(folder: Path) -> PageContents:
     """Look through the folder of a page. It reads every file; nothing may write there. OSError."""
-    bodies = list(_bodies_in(folder / WARC))
-    left_out = {f"{WARC}/{body.name}" for body in bodies}
-    members = member_list(folder, left_out.__contains__)
+    members = member_list(folder)
     with open_archive(folder, members) as archive:
         size, digest = archive.size, hashlib.sha256()
         while block := archive.read(BLOCK):
             digest.update(block)
-    return PageContents(folder, members, size, digest.hexdigest(), bodies)
+    return PageContents(folder, members, size, digest.hexdigest())
 
 
 def begin_upload(snapshot: UUID, contents: PageContents) -> PageUpload:
     """Put on record what is about to be stored. An upload of this machine that can be resumed, is."""
     with write_transaction():
-        page = _page_row(snapshot, contents)
-        known = _known_bodies(contents)
-        owner = _owner_of(contents.folder)
-        new = [(_body_row(owner, body), body) for body in contents.bodies if body.sha256 not in known]
-        return PageUpload(contents, page, new, list(known.values()), _collection_row())
+        return PageUpload(contents, _page_row(snapshot, contents), _collection_row())
 
 
-def send_objects(upload: PageUpload, note_upload: Callable[[str], None], may_go_on: Callable[[], bool]) -> None:
-    """Store all that is not in the store yet. Blocks; asks no database. ObjectStoreError, OSError, EOFError.
+def send_page(upload: PageUpload, note_upload: Callable[[str], None], may_go_on: Callable[[], bool]) -> None:
+    """Store the page. Blocks; asks no database. ObjectStoreError, OSError, EOFError.
 
     ``note_upload`` is given the store's id of an upload that can be resumed, before anything is sent; InterruptedError
     as soon as ``may_go_on`` says no.
@@ -96,28 +69,15 @@ def send_objects(upload: PageUpload, note_upload: Callable[[str], None], may_go_
     store = object_store()
     if upload.collection.stored_at is None:
         store.put_bytes(upload.collection.key, COLLECTION_DATA)
-    for row, body in upload.new_bodies:
-        if row.key in upload.sent:
-            continue
-        with body.path.open("rb") as file:
-            store.put_file(row.key, _interruptible(file, may_go_on), body.size)
-        upload.sent.add(row.key)
     with open_archive(upload.contents.folder, upload.contents.members) as archive:
-        _send_page(store, upload, _interruptible(cast("BinaryIO", archive), may_go_on), note_upload)
+        _send(store, upload, _interruptible(cast("BinaryIO", archive), may_go_on), note_upload)
 
 
 def adopt(upload: PageUpload) -> None:
-    """Have the page use what was stored from here on: in the transaction that seals it. BodyGoneError."""
+    """Have the page use what was stored from here on: in the transaction that seals it."""
     page, now = upload.page, lease_clock()
-    used = [row.pk for row, _ in upload.new_bodies] + upload.known_bodies
-    stored = StoredObject.objects.filter(pk__in=used, is_deleted=False)
-    if len(stored.order_by("pk").select_for_update().values_list("pk", flat=True)) < len(set(used)):
-        raise BodyGoneError
-    stored.filter(stored_at__isnull=True).update(stored_at=now)
-    stored.filter(unused_at__isnull=False).update(unused_at=None)
     StoredObject.objects.current().filter(snapshot=page.snapshot).exclude(pk=page.pk).update(unused_at=now)
     StoredObject.objects.filter(pk__in=[page.pk, upload.collection.pk]).update(stored_at=now, upload="")
-    page.bodies.set(StoredObject.objects.filter(pk__in=used))
 
 
 def disown(snapshots: Sequence[UUID]) -> None:
@@ -148,7 +108,7 @@ def store_page(snapshot: UUID, folder: Path) -> int:
     def note_upload(upload_id: str) -> None:
         StoredObject.objects.filter(pk=upload.page.pk).update(upload=upload_id)
 
-    send_objects(upload, note_upload, lambda: True)
+    send_page(upload, note_upload, lambda: True)
     note_stored(upload)
     with write_transaction():
         adopt(upload)
@@ -185,7 +145,7 @@ def _interruptible(source: BinaryIO, may_go_on: Callable[[], bool]) -> BinaryIO:
     return cast("BinaryIO", _Interruptible(source, may_go_on))
 
 
-def _send_page(store: ObjectStore, upload: PageUpload, source: BinaryIO, note_upload: Callable[[str], None]) -> None:
+def _send(store: ObjectStore, upload: PageUpload, source: BinaryIO, note_upload: Callable[[str], None]) -> None:
     page, size = upload.page, upload.contents.size
     if is_sent_at_once(size):
         store.put_file(page.key, source, size)
@@ -214,28 +174,6 @@ def _page_row(snapshot: UUID, contents: PageContents) -> StoredObject:
     return row
 
 
-def _known_bodies(contents: PageContents) -> dict[str, UUID]:
-    """SHA-256 → the stored object of each body that is in the store; one that nothing uses stays for another grace."""
-    wanted = StoredObject.objects.filter(
-        owner=_owner_of(contents.folder),
-        sha256__in=[body.sha256 for body in contents.bodies],
-        stored_at__isnull=False,
-        is_deleted=False,
-    )
-    known = dict(wanted.values_list("sha256", "pk")) if contents.bodies else {}
-    StoredObject.objects.filter(pk__in=known.values(), unused_at__isnull=False).update(unused_at=lease_clock())
-    return known
-
-
-def _body_row(owner: str, body: BodyFile) -> StoredObject:
-    key = f"{BODIES}of-{owner}/{body.sha256[:2]}/{body.sha256}/{new_id()}.warc.gz"
-    row = StoredObject(
-        key=key, size=body.size, sha256=body.sha256, owner=owner, name=body.name, machine=Machine.current().pk
-    )
-    row.save()
-    return row
-
-
 def _collection_row() -> StoredObject:
     """One for the collection, whichever machine is the first."""
     rows = StoredObject.objects.filter(key__startswith=COLLECTION)
@@ -243,17 +181,3 @@ def _collection_row() -> StoredObject:
         return row
     lock_names([COLLECTION])
     return rows.first() or StoredObject.objects.create(key=f"{COLLECTION}{new_id()}", machine=Machine.current().pk)
-
-
-def _bodies_in(folder: Path) -> Iterator[BodyFile]:
-    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else []
-    for name in filter(is_linked_name, names):
-        path = folder / name
-        if path.is_file() and not path.is_symlink():
-            yield BodyFile(name, path, path.stat().st_size, sha256_of(path))
-
-
-def _owner_of(folder: Path) -> str:
-    """The name of the folder of a page's owner."""
-    store = store_of(folder)
-    return "" if store is None else store.parent.name

@@ -14,7 +14,7 @@ from tempfile import TemporaryFile
 from typing import BinaryIO
 
 from archivebox.lib.warc import read_headers
-from archivebox.plugins.base.packing.cdxj import SHOWN, sort_key
+from archivebox.plugins.base.packing import SHOWN, sort_key
 from archivebox.plugins.base.warc import Member, members
 
 CDX, IDX = "index.cdx.gz", "index.idx"

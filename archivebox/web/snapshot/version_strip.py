@@ -11,7 +11,7 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.core.unchanged_check import UnchangedCheck
 from archivebox.replay.files import NotThereError
 from archivebox.replay.folders import files_of
-from archivebox.storage.linked_outputs import NOTE, NOTE_MAX, LinkedOutputs, parse_note
+from archivebox.storage.shared_files import NOTE, NOTE_MAX, parse_note
 from archivebox.web.snapshot.plugin_templates import title_of
 
 MOST = 100
@@ -73,19 +73,13 @@ def strip_of(snapshot: Snapshot, scope: ViewerScope) -> Strip:
 
 def linked_from(snapshot: Snapshot, strip: Strip) -> LinkedVersion | None:
     """The version whose files stand for those of this one, as nothing had changed; None: its files are its own."""
-    linked = _linked_in(snapshot)
-    if linked is None or not linked.plugins:
-        return None
-    version = next((dot.snapshot for dot in strip.dots if dot.snapshot.pk == linked.version), None)
-    return LinkedVersion(version, [title_of(plugin) for plugin in linked.plugins])
-
-
-def _linked_in(snapshot: Snapshot) -> LinkedOutputs | None:
     try:
         data, _ = files_of(snapshot).read_start([NOTE], NOTE_MAX)
     except NotThereError:
         return None
-    return parse_note(data)
+    key, plugins = parse_note(data)
+    version = next((dot.snapshot for dot in strip.dots if str(dot.snapshot.pk) == key), None)
+    return LinkedVersion(version, [title_of(plugin) for plugin in plugins]) if plugins else None
 
 
 def _looks_at(versions: Sequence[Snapshot]) -> dict[UUID, tuple[datetime, ...]]:

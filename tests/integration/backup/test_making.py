@@ -24,7 +24,7 @@ from archivebox.config.database_copy import DatabaseCopyError
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.plugins.base.hash_tree import build_manifest
 from archivebox.storage.layout import DataFolder
-from archivebox.storage.linked_outputs import own_files
+from archivebox.storage.shared_files import own_files
 from tests import factories
 from tests.integration.backup.conftest import Kept
 from tests.integration.engine.disks import MEGABYTE, small_disk

@@ -1,4 +1,4 @@
-"""Workers that are killed while files and shared bodies are stored: nothing is lost, and no page sealed too soon."""
+"""A worker that is killed while files are stored: nothing is lost, and no page sealed too soon."""
 
 import sqlite3
 import subprocess
@@ -12,7 +12,7 @@ import pytest
 from tests.integration.engine.driver import REPOSITORY, Collection, collection
 
 pytestmark = pytest.mark.once
-URLS = ("http://one.test/", "http://two.test/")
+URL = "http://one.test/"
 BODY = f"shared-{'ab' * 32}.warc.gz"
 HOOK = f"echo one > words.txt; mkdir -p ../warc; echo body > ../warc/{BODY}\n"
 
@@ -23,9 +23,9 @@ class StoreOfTest:
     def __init__(self, made: Collection, folder: Path) -> None:
         self.made, self.folder = made, folder
 
-    def objects(self, kind: str) -> set[str]:
-        """The keys of what is in the store."""
-        return {path.relative_to(self.folder).as_posix() for path in self.folder.glob(f"{kind}/**/*.*")}
+    def objects(self) -> set[str]:
+        """The keys of the pages that are in the store."""
+        return {path.relative_to(self.folder).as_posix() for path in self.folder.glob("pages/**/*.*")}
 
     def type(self, *words: str, **env: str) -> None:
         command = [sys.executable, "-m", "archivebox", *words]
@@ -36,16 +36,15 @@ class StoreOfTest:
         assert done.returncode == 0, done.stderr
 
     def assert_whole(self, *, pages: int) -> None:
-        """Each sealed page has its object and its body, and what a kill has left is deleted after the grace."""
-        rows = self.made.rows("StoredObject", "key", "snapshot", "name", stored_at__isnull=False, unused_at=None)
+        """Each sealed page has its object, and what a kill has left is deleted after the grace."""
+        rows = self.made.rows("StoredObject", "key", "snapshot", stored_at__isnull=False, unused_at=None)
         current = {row["snapshot"]: row["key"] for row in rows if row["snapshot"]}
         sealed = {row["pk"] for row in self.made.rows("Snapshot", "pk", status="sealed")}
         assert (set(current), len(sealed)) == (sealed, pages)
-        assert set(current.values()) <= self.objects("pages")
+        assert set(current.values()) <= self.objects()
         assert [run["exit_code"] for run in self.made.hooks("words")] == [0] * pages, "no hook ran again"
         self.type("storage", "gc", STORAGE_GRACE="0")
-        assert self.objects("pages") == set(current.values())
-        assert self.objects("shared") == {row["key"] for row in rows if row["name"]} != set()
+        assert self.objects() == set(current.values())
         self.type("storage", "verify", "--digests")
 
 
@@ -73,28 +72,13 @@ def wait_for_reason(made: Collection) -> None:
 def test_a_worker_killed_between_upload_and_seal(stored: StoreOfTest) -> None:
     made, aside = stored.made, stored.folder.with_name("aside")
     stored.folder.rename(aside)
-    crawl = made.add(URLS[0])
+    crawl = made.add(URL)
     made.watch()
     wait_for_reason(made)
     with nothing_written(made):
         aside.rename(stored.folder)
-        made.wait("the upload", lambda: stored.objects("pages"))
+        made.wait("the upload", stored.objects)
         made.kill()
     assert not made.rows("Snapshot", "pk", status="sealed")
-    assert len(stored.objects("shared")) == 1
     made.run(crawl)
     stored.assert_whole(pages=1)
-
-
-def test_a_worker_killed_between_the_upload_of_a_body_and_that_of_its_page(stored: StoreOfTest) -> None:
-    made = stored.made
-    (stored.folder / "pages").touch()  # where no page can be stored
-    crawls = [made.add(url) for url in URLS]
-    made.watch()
-    made.wait("the upload of a body", lambda: stored.objects("shared"))
-    wait_for_reason(made)
-    made.kill()
-    assert not made.rows("Snapshot", "pk", status="sealed")
-    (stored.folder / "pages").unlink()
-    made.run(*crawls)
-    stored.assert_whole(pages=2)

@@ -21,7 +21,7 @@ from archivebox.jobs.begin import JobRequest, begin
 from archivebox.lib.jsonl import JSON
 from archivebox.replay.index import load
 from archivebox.replay.records import opened
-from archivebox.storage.shared_bodies import store_of
+from archivebox.storage.shared_files import store_of
 from tests import factories
 from tests.job_runner import carried_out
 from tests.webserver.recording import Page, pack_recording, record

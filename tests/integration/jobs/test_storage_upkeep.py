@@ -11,7 +11,7 @@ from archivebox.imports.import_folder import Scratch
 from archivebox.jobs.storage_upkeep import StorageUpkeep
 from archivebox.machine.periodic import PeriodicTask, repeat_at_once
 from archivebox.storage.layout import DataFolder
-from archivebox.storage.shared_bodies import stored_path
+from archivebox.storage.shared_files import stored_path
 
 pytestmark = pytest.mark.usefixtures("collection")
 

@@ -16,7 +16,7 @@ import pytest
 from fastwarc.warc import ArchiveIterator as FastIterator
 from warcio.archiveiterator import ArchiveIterator
 
-from archivebox.plugins.base.packing import cdxj
+from archivebox.plugins.base.packing import sort_key
 from archivebox.plugins.base.responses import Archive
 from tests.plugins_bundled.browser.chain import NAVIGATE, PLUGINS, Crawl, Snapshot
 from tests.site.serve import Site
@@ -238,4 +238,4 @@ def test_files_are_named_as_on_their_site_and_by_what_they_are(
     ],
 )
 def test_the_index_is_sorted_by_hosts_turned_round(url: str, key: str) -> None:
-    assert cdxj.sort_key(url) == key
+    assert sort_key(url) == key

@@ -6,18 +6,18 @@ import os
 import shutil
 import socket
 import time
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from threading import Barrier
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from django.db import connections
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from archivebox.base_models.transactions import write_transaction
 from archivebox.config import page_storage
 from archivebox.config.page_storage import forget_store, store_at
 from archivebox.core.models import Snapshot, StoredObject
@@ -28,12 +28,9 @@ from archivebox.core.page_storage.folder import expect_changes, local_folder
 from archivebox.core.page_storage.garbage import StoreGarbage, collect_unknown, collect_unused, collect_uploads
 from archivebox.core.page_storage.moving import MoveReport, copy_objects, fetch_all, store_all
 from archivebox.core.page_storage.uploading import (
-    BodyGoneError,
-    adopt,
     begin_upload,
     disown,
     read_contents,
-    send_objects,
     store_page,
 )
 from archivebox.lib.object_store import ObjectStoreError, RequestLimits, StoreRefusedError, StoreUnavailableError
@@ -48,8 +45,8 @@ DAY = timedelta(days=1)
 
 
 def objects(store: Path) -> list[str]:
-    """The keys of pages and bodies."""
-    found = [*store.glob("pages/**/*.*"), *store.glob("shared/**/*.*")]
+    """The keys of pages."""
+    found = store.glob("pages/**/*.*")
     return sorted(path.relative_to(store).as_posix() for path in found if path.is_file())
 
 
@@ -59,9 +56,8 @@ def keys() -> list[str]:
 
 def collect() -> StoreGarbage:
     report = StoreGarbage()
-    for _ in range(2):  # bodies are unused once their pages are gone
-        time.sleep(0.002)  # no grace is over before the clock has ticked
-        collect_unused(report)
+    time.sleep(0.002)  # no grace is over before the clock has ticked
+    collect_unused(report)
     collect_uploads(report)
     return report
 
@@ -87,7 +83,10 @@ def test_machines_that_store_their_first_pages_at_once_mark_the_store_once() -> 
 def test_a_page_that_is_not_here_is_fetched(store: Path) -> None:
     first, second = stored(), stored("https://example.com/2")
     assert objects(store) == keys()
-    assert len(keys()) == 3, "two pages, and the body that they share"
+    assert len(keys()) == 2
+    for key in keys():
+        with zipfile.ZipFile(store / key) as archive:
+            assert archive.read(f"warc/{BODY}") == b"a body", "a page in the store is whole"
     for page in (first, second):
         shutil.rmtree(page.path)
     shutil.rmtree(first.path.parents[3] / ".shared")
@@ -97,7 +96,7 @@ def test_a_page_that_is_not_here_is_fetched(store: Path) -> None:
     assert (folder / "text" / "words.txt").stat().st_mode & 0o777 == 0o640
     assert (folder / "text" / "link").readlink() == Path("words.txt")
     assert (folder / "empty").is_dir()
-    assert (folder / "warc" / BODY).samefile(local_folder(second) / "warc" / BODY)
+    assert (folder / "warc" / BODY).samefile(local_folder(second) / "warc" / BODY), "here they share it again"
 
 
 def test_one_file_of_a_page_that_is_not_here_is_fetched_alone(store: Path) -> None:
@@ -163,7 +162,7 @@ def test_a_copy_that_is_older_than_its_page_is_replaced(store: Path) -> None:
     assert StoredObject.objects.filter(snapshot=page.pk, unused_at=None).count() == 1
     collect()
     assert objects(store) == keys()
-    assert len(keys()) == 2
+    assert len(keys()) == 1
 
 
 @pytest.mark.parametrize("away", [True, False])
@@ -200,13 +199,12 @@ def test_the_longest_unused_copies_are_deleted(store: Path, monkeypatch: pytest.
     assert pages[2].path.is_dir(), "used a moment ago"
 
 
-def test_objects_of_deleted_pages_go_and_bodies_that_others_have_stay(store: Path) -> None:
+def test_objects_of_deleted_pages_go_and_others_stay(store: Path) -> None:
     first, second = stored(), stored("https://example.com/2")
     disown([first.pk])
     collect()
-    assert [key.split("/")[1] for key in objects(store) if key.startswith("pages/")] == [str(second.pk)]
+    assert [key.split("/")[1] for key in objects(store)] == [str(second.pk)]
     assert objects(store) == keys()
-    assert any(key.startswith("shared/") for key in keys())
     disown([second.pk])
     collect()
     assert objects(store) == keys() == []
@@ -215,8 +213,8 @@ def test_objects_of_deleted_pages_go_and_bodies_that_others_have_stay(store: Pat
 def test_uploads_that_nobody_continues_are_deleted(store: Path) -> None:
     page = sealed()
     begin_upload(page.pk, read_contents(page.path))
-    assert (len(keys()), objects(store)) == (2, [])
-    assert collect().uploads == 2
+    assert (len(keys()), objects(store)) == (1, [])
+    assert collect().uploads == 1
     assert keys() == []
 
 
@@ -252,15 +250,16 @@ def test_pages_move_into_the_store_to_another_one_and_back(
     other.mkdir()
     asked: list[str] = []
     monkeypatch.setattr(FolderStore, "size_of", lambda _, key: asked.append(key))
-    for copied, known in ((4, 0), (0, 4)):
+    for copied, known in ((3, 0), (0, 3)):
         report = MoveReport()
         copy_objects(store_at(other.as_uri()), report)
         assert (report.copied, report.known, asked) == (copied, known, []), "its listing says what is there"
-    (one,) = other.glob("shared/**/*.gz")
+    one = other / keys()[0]
     one.write_bytes(b"cut")
     report = MoveReport()
     copy_objects(store_at(other.as_uri()), report)
-    assert (report.copied, report.known, one.read_bytes()) == (1, 3, b"a body")
+    assert (report.copied, report.known) == (1, 2)
+    assert one.read_bytes() == (store / keys()[0]).read_bytes()
     assert objects(other) == objects(store)
 
     shutil.rmtree(pages[0].path)
@@ -271,7 +270,7 @@ def test_pages_move_into_the_store_to_another_one_and_back(
 
 def test_what_is_damaged_in_the_store_is_found(store: Path) -> None:
     page, other = stored(), stored("https://example.com/2")
-    assert (check_store(digests=True).same, check_store(digests=False).same) == (3, 3)
+    assert (check_store(digests=True).same, check_store(digests=False).same) == (2, 2)
     (key,) = StoredObject.objects.filter(snapshot=page.pk).values_list("key", flat=True)
     (store / key).write_bytes((store / key).read_bytes().replace(b"one", b"two"))
     assert check_store(digests=False).problems == []
@@ -282,19 +281,19 @@ def test_what_is_damaged_in_the_store_is_found(store: Path) -> None:
 
 
 def test_a_store_is_verified_by_its_listing(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    owners = ("a", "B", "b", "\u00e9", "\U0001f600", "z")  # in the order of bytes, which is not that of most collations
+    names = ("a", "B", "b", "\u00e9", "\U0001f600", "z")  # in the order of bytes, which is not that of most collations
     for number in range(12):
         page = stored(f"https://example.com/{number}")
-    for owner in owners:
-        key = f"shared/of-{owner}/ab/{'ab' * 32}/1.warc.gz"
+    for name in names:
+        key = f"pages/{name}/1.zip"
         (store / key).parent.mkdir(parents=True)
-        (store / key).write_bytes(b"body")
-        StoredObject.objects.create(key=key, size=4, owner=owner, name=BODY, stored_at=timezone.now())
+        (store / key).write_bytes(b"page")
+        StoredObject.objects.create(key=key, size=4, snapshot=uuid4(), stored_at=timezone.now())
     begin_upload(page.pk, read_contents(page.path))  # in no store yet
     asked: list[str] = []
     monkeypatch.setattr(FolderStore, "size_of", lambda _, key: asked.append(key))
     verdict = check_store(digests=False)
-    assert (verdict.same, verdict.problems, asked) == (12 + 1 + len(owners), [], [])
+    assert (verdict.same, verdict.problems, asked) == (12 + len(names), [], [])
 
 
 def test_an_object_that_no_row_names_is_found(store: Path) -> None:
@@ -303,29 +302,6 @@ def test_an_object_that_no_row_names_is_found(store: Path) -> None:
     unknown.write_bytes(b"")
     (problem,) = check_store(digests=False).problems
     assert (f"pages/{page.pk}/1.zip: " in problem, "has no row" in problem) == (True, True)
-    disown([page.pk])
-    unknown.unlink()
-    for key in keys():
-        (store / key).unlink()
-    (problem,) = check_store(digests=False).problems
-    assert ("shared/" in problem, "a body that 1 pages share): missing" in problem) == (True, True)
-
-
-def test_a_body_that_was_deleted_before_the_page_is_adopted_is_stored_again(store: Path) -> None:
-    first, second = stored(), sealed("https://example.com/2")
-    upload = begin_upload(second.pk, read_contents(second.path))
-    send_objects(upload, lambda _: None, lambda: True)
-    assert upload.new_bodies == [], "it is in the store"
-    disown([first.pk])
-    collect()
-    with pytest.raises(BodyGoneError), write_transaction():
-        adopt(upload)
-    assert not StoredObject.objects.current().exists()
-    store_page(second.pk, second.path)
-    shutil.rmtree(second.path)
-    assert (local_folder(second) / "warc" / BODY).read_bytes() == b"a body"
-    collect()
-    assert (objects(store), check_store(digests=True).problems) == (keys(), [])
 
 
 @pytest.mark.usefixtures("store")

@@ -52,6 +52,18 @@ def test_a_file_that_two_pages_share_is_read_once(tmp_path: Path) -> None:
     assert verify(tmp_path / "second", manifest(a=b"a"), digests=digests).changed == ["a"], "only links are remembered"
 
 
+def test_damage_of_a_shared_file_is_found_in_every_page_that_has_it(tmp_path: Path) -> None:
+    for page in ("first", "second", "third"):
+        (tmp_path / page).mkdir()
+    shared = tmp_path / "first" / "a"
+    shared.write_bytes(b"damaged")
+    for page in ("second", "third"):
+        os.link(shared, tmp_path / page / "a")
+    digests = DigestCache()
+    found = [verify(tmp_path / page, manifest(a=b"a"), digests=digests) for page in ("first", "second", "third")]
+    assert [one.changed for one in found] == [["a"]] * 3
+
+
 def test_when_the_time_is_over_the_rest_is_said_to_be_unseen(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"a")
 

@@ -109,10 +109,10 @@ def test_one_member_is_one_range(page: Path) -> None:
         assert data[member.start : member.stop] == expected
 
 
-def test_what_is_left_out_is_not_in_it_and_names_are_in_the_order_of_their_bytes(page: Path) -> None:
-    names = [member.name for member in member_list(page, lambda name: name.startswith("warc/"))]
+def test_names_are_in_the_order_of_their_bytes(page: Path) -> None:
+    names = [member.name for member in member_list(page)]
     first = [".hooks/runs.jsonl", "dom/empty", os.fsdecode(b"dom/latin-\xe4"), "dom/none/", "dom/ä 日本.html"]
-    assert names == [*first, "index.json", "link"]
+    assert names == [*first, "index.json", "link", "warc/a.warc.gz"]
 
 
 def test_reading_from_any_position_gives_the_same_bytes(page: Path) -> None:
@@ -182,8 +182,7 @@ def test_more_than_four_gigabytes_and_65_535_members_are_read_by_others(tmp_path
     with large.open("wb") as file:
         file.truncate(size)
     (tmp_path / "next").write_bytes(b"after")
-    (next_file,) = member_list(tmp_path, lambda name: name == "large")
-    (listed,) = member_list(tmp_path, lambda name: name == "next")
+    listed, next_file = member_list(tmp_path)
     head = page_archive._local_header("large", size, 0, crc)
     second = page_archive._local_header("next", 5, 0, 0x1234)
     members = [

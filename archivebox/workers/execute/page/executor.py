@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from archivebox.contract.records import EndReason
 from archivebox.core.page_storage.folder import expect_changes
-from archivebox.core.page_storage.stored_object import PageObjects
+from archivebox.core.page_storage.stored_object import StoredObject
 from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.machine.process import Process
 from archivebox.workers.execute.capacity.slots import LATE_AFTER
@@ -54,7 +54,7 @@ class SnapshotExecutor(LeasedItem):
         if loaded.missing is not None:
             self._fetching = engine.in_background(self._fetch(loaded.missing))
 
-    async def _fetch(self, missing: PageObjects) -> None:
+    async def _fetch(self, missing: StoredObject) -> None:
         """Have the files of a page that was sealed elsewhere here, before anything is made from them."""
         try:
             await self.storing.fetch(missing)

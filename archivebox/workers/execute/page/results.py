@@ -13,8 +13,7 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.hooks import remember_finite
 from archivebox.lib.machine_load import is_busy, is_short_of_memory
-from archivebox.storage.linked_outputs import own_files
-from archivebox.storage.renewed_folders import renew_folder
+from archivebox.storage.shared_files import own_files, renew_folder
 from archivebox.workers.execute.hooks.process import HookProcess
 from archivebox.workers.execute.page.refused_page import RefusedPage, was_refused
 from archivebox.workers.execute.steps.schedule import Planned

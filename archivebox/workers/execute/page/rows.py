@@ -21,7 +21,7 @@ from archivebox.contract.records import Record
 from archivebox.core.archiveresult import FIRST_BACK_OFF, ArchiveResult, earliest_retry
 from archivebox.core.intake.add_urls import add_found_urls
 from archivebox.core.page_storage.folder import expect_changes, missing_page
-from archivebox.core.page_storage.stored_object import PageObjects
+from archivebox.core.page_storage.stored_object import StoredObject
 from archivebox.core.page_storage.uploading import PageUpload, adopt
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
@@ -57,7 +57,7 @@ class Known(NamedTuple):
 class Loaded:
     """What a worker reads when it takes a Snapshot: its row, plan, settings, and hooks still running."""
 
-    def __init__(self, snapshot: Snapshot, *, is_retry: bool, missing: PageObjects | None = None) -> None:
+    def __init__(self, snapshot: Snapshot, *, is_retry: bool, missing: StoredObject | None = None) -> None:
         self.snapshot = snapshot
         self.missing = missing
         """What has to be fetched from the object store first."""
@@ -235,7 +235,7 @@ def seal(
     """The transaction that ends a Snapshot: its status, its next retry, and a tick of its Crawl. False: not ours.
 
     ``reason``: what keeps its files from being whole. ``former``: the version that says the same, which stays instead.
-    ``stored``: the objects that have its files. BodyGoneError.
+    ``stored``: the object that has its files.
     """
     with rolled_back_if_lost(snapshot), write_transaction():
         Snapshot.objects.filter(pk=snapshot.pk).lock()  # from who asks for a retry at this moment

@@ -14,9 +14,10 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.evidence.signature import is_unsigned, sign
 from archivebox.core.evidence.signer import MANIFEST, KeyUnusableError
+from archivebox.core.evidence.verification import listed_digests
 from archivebox.core.outputs.output_files import output_columns
 from archivebox.core.page_storage.folder import local_folder
-from archivebox.core.page_storage.uploading import BodyGoneError, note_adopted
+from archivebox.core.page_storage.uploading import note_adopted
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.versions.unchanged_text import linkable_plugins, says_the_same, version_before
 from archivebox.hooks import discover_hooks, outputs_of
@@ -24,8 +25,7 @@ from archivebox.lib.jsonl import JSON
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.upkeep import forget
 from archivebox.storage.layout import HOOK_RUNS
-from archivebox.storage.linked_outputs import drop_links, place_links, stage_links
-from archivebox.storage.shared_bodies import remove_page
+from archivebox.storage.shared_files import drop_links, place_links, remove_page, stage_links
 from archivebox.workers.execute.hooks.capped_log import cut_all
 from archivebox.workers.execute.page.durability import make_durable
 from archivebox.workers.execute.page.packed_runs import pack, sizes_on_record
@@ -207,7 +207,8 @@ class Sealing:
             return set()
         run = self._engine.loop.run_in_executor
         source = await run(None, local_folder, former)
-        paths = await run(None, stage_links, source, folder, linkable_plugins())
+        digests = await run(None, listed_digests, source)
+        paths = await run(None, stage_links, source, folder, linkable_plugins(), digests)
         if await self._engine.journal.read(version_before, self._snapshot) == former:
             return await run(None, place_links, source, folder, paths)
         await run(None, drop_links, folder)  # a hook of that version may have started before there were links
@@ -251,17 +252,11 @@ class Sealing:
 
     async def _store_and_seal(self, folder: Path, reason: str, former: Snapshot | None) -> bool:
         """With STORAGE_URL its files are stored first, but for those of a version that is not kept."""
-        read, stored = self._engine.journal.read, None
-        while True:
-            if has_store() and former is None:
-                stored = await self._storing.store(folder)
-            try:
-                is_sealed = await read(seal, self._snapshot, reason, former, stored)
-            except BodyGoneError:
-                continue
-            if is_sealed and stored is not None:
-                await self._engine.transfer(note_adopted, stored)
-            return is_sealed
+        stored = await self._storing.store(folder) if has_store() and former is None else None
+        is_sealed: bool = await self._engine.journal.read(seal, self._snapshot, reason, former, stored)
+        if is_sealed and stored is not None:
+            await self._engine.transfer(note_adopted, stored)
+        return is_sealed
 
     async def _correct_files(self, folder: Path, signed_in: str) -> None:
         """Tell of files that changed since their hook ended: what spoke of the live page, or was packed, or signed."""

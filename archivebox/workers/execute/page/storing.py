@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TypeVar
 
 from archivebox.contract.reasons import Reason
-from archivebox.core.page_storage.fetching import fetch_copy
-from archivebox.core.page_storage.stored_object import PageObjects, StoredObject
+from archivebox.core.page_storage.folder import fetch_copy
+from archivebox.core.page_storage.stored_object import StoredObject
 from archivebox.core.page_storage.uploading import (
     PageContents,
     PageUpload,
     begin_upload,
     note_stored,
     read_contents,
-    send_objects,
+    send_page,
 )
 from archivebox.core.snapshot import Snapshot
 from archivebox.lib.object_store import ObjectStoreError
@@ -48,7 +48,7 @@ class PageStoring:
         """Have what goes on end soon: InterruptedStoringError."""
         self._interrupted.set()
 
-    async def fetch(self, stored: PageObjects) -> None:
+    async def fetch(self, stored: StoredObject) -> None:
         """Fetch the folder of a page that was sealed elsewhere. OSError, InterruptedStoringError."""
         await self._persist(partial(fetch_copy, self._snapshot.path, stored))
 
@@ -68,7 +68,7 @@ class PageStoring:
         journal = self._engine.journal
         upload = await journal.read(begin_upload, self._snapshot.pk, contents)
         note_upload = partial(self._note_upload, upload.page)
-        await self._persist(partial(send_objects, upload, note_upload, lambda: not self._interrupted.is_set()))
+        await self._persist(partial(send_page, upload, note_upload, lambda: not self._interrupted.is_set()))
         await self._engine.transfer(note_stored, upload)
         return upload
 
