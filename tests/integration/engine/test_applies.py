@@ -34,11 +34,11 @@ FAILS = """echo '{"type":"ArchiveResult","status":"failed"}'; exit 1\n"""
 
 
 @pytest.mark.default
-def test_what_does_not_apply_is_skipped_without_a_process(each_mode: Collection) -> None:
-    plugins(each_mode)
-    each_mode.run(each_mode.add())
-    results = each_mode.results()
-    assert sorted(each_mode.ledger) == ["lost", "papers"]
+def test_what_does_not_apply_is_skipped_without_a_process(forked: Collection) -> None:
+    plugins(forked)
+    forked.run(forked.add())
+    results = forked.results()
+    assert sorted(forked.ledger) == ["lost", "papers"]
     assert {name: results[name]["reason"] for name in ("pages", "found", "elsewhere", "beside")} == {
         "pages": "not_applicable:application/pdf",
         "found": "not_applicable:status 404",
@@ -46,16 +46,10 @@ def test_what_does_not_apply_is_skipped_without_a_process(each_mode: Collection)
         "beside": "not_applicable:application/pdf",
     }
     assert {results[name]["status"] for name in ("pages", "found", "elsewhere", "beside")} == {"skipped"}
-    started = each_mode.rows("Process", "plugin", process_type="hook")
+    started = forked.rows("Process", "plugin", process_type="hook")
     assert sorted(row["plugin"] for row in started) == ["lost", "navigate", "papers"]
-    page = each_mode.row("Snapshot", "final_url", "http_status", "mime_type")
+    page = forked.row("Snapshot", "final_url", "http_status", "mime_type")
     assert page == {"final_url": "https://example.com/b.pdf", "http_status": 404, "mime_type": "application/pdf"}
-
-
-def test_without_a_navigation_only_the_url_is_judged(forked: Collection) -> None:
-    plugins(forked, FAILS)
-    forked.run(forked.add())
-    assert sorted(forked.ledger) == sorted(set(CONDITIONS) - {"elsewhere"})
 
 
 def test_what_needs_facts_waits_for_the_retry_of_a_navigation(forked: Collection) -> None:
@@ -95,7 +89,7 @@ def test_what_is_finite_and_in_the_background_waits_for_a_later_navigation(forke
     assert forked.results()["refused"]["reason"] == "not_applicable:application/pdf"
 
 
-def test_a_failed_navigation_keeps_nobody_waiting_for_what_it_would_have_told(forked: Collection) -> None:
+def test_after_a_failed_navigation_only_the_url_is_judged_and_nobody_waits(forked: Collection) -> None:
     plugins(forked, FAILS)
     for name, hook, entry in (
         ("early", "on_Snapshot__11_early.bg.sh", {"finite": True, "applies": {"mime": "text/.*"}}),
@@ -104,7 +98,7 @@ def test_a_failed_navigation_keeps_nobody_waiting_for_what_it_would_have_told(fo
     ):
         forked.plugin(name, {hook: NOTE}, config={"x-hooks": {hook: entry}})
     forked.run(forked.add())
-    assert {"early", "next", "scroll"} <= set(forked.ledger)
+    assert sorted(forked.ledger) == sorted({*CONDITIONS, "early", "next", "scroll"} - {"elsewhere"})
 
 
 def test_what_was_told_once_holds_for_a_retry(forked: Collection) -> None:

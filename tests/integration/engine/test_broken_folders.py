@@ -34,8 +34,8 @@ def in_the_way(made: Collection, model: str, **where: object) -> Path:
 
 
 @pytest.mark.parametrize("way", BREAKS)
-def test_a_hook_that_breaks_its_pages_folder_fails_that_page_alone(each_mode: Collection, way: str) -> None:
-    each_mode.plugin(
+def test_a_hook_that_breaks_its_pages_folder_fails_that_page_alone(forked: Collection, way: str) -> None:
+    forked.plugin(
         "breaks",
         {
             "on_Snapshot__10_listens.daemon.bg.sh": "echo ready\nsleep 600\n",
@@ -43,14 +43,14 @@ def test_a_hook_that_breaks_its_pages_folder_fails_that_page_alone(each_mode: Co
             "on_Snapshot__30_after.sh": "echo kept > kept.txt\n",
         },
     )
-    each_mode.add("http://bad.test/", "http://good.test/")
-    each_mode.run()
-    assert not deaths(each_mode)
-    pages = {row["domain"]: row["pk"] for row in each_mode.rows("Snapshot", "pk", "domain", status="sealed")}
+    forked.add("http://bad.test/", "http://good.test/")
+    forked.run()
+    assert not deaths(forked)
+    pages = {row["domain"]: row["pk"] for row in forked.rows("Snapshot", "pk", "domain", status="sealed")}
     assert set(pages) == {"bad.test", "good.test"}
-    good = each_mode.results(snapshot_id=pages["good.test"])
+    good = forked.results(snapshot_id=pages["good.test"])
     assert good["after"]["status"] == "succeeded"
-    after = each_mode.results(snapshot_id=pages["bad.test"])["after"]
+    after = forked.results(snapshot_id=pages["bad.test"])["after"]
     if way in {"logs-are-gone", "page-is-gone"}:
         assert after["status"] == "succeeded", "what is missing is made again"
     else:

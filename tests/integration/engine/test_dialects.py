@@ -59,35 +59,35 @@ def test_a_listener_that_left_only_an_empty_file_has_no_results(forked: Collecti
     assert forked.results()["ssl"]["status"] == "noresults"
 
 
-def test_a_background_hook_is_not_ended_by_its_own_timeout(each_mode: Collection) -> None:
+def test_a_background_hook_is_not_ended_by_its_own_timeout(forked: Collection) -> None:
     """As the older chrome_launch.bg.js: the browser of a crawl that takes longer than one hook may."""
     browser = SAY + 'trap "say browser-told; exit 0" TERM\nsay browser\nwhile :; do sleep 0.05; done\n'
     listener = SAY + 'trap "say listener-told; exit 0" TERM\nsay listener\nwhile :; do sleep 0.05; done\n'
     page = SAY + SEEN + "seen browser\nseen listener\nsleep 2.5\nsay page\n"
-    each_mode.plugin("browser", {"on_Crawl__20_chrome_launch.bg.sh": browser}, config=short("BROWSER"))
-    each_mode.plugin("listener", {"on_Snapshot__21_console.bg.sh": listener}, config=short("LISTENER"))
-    each_mode.plugin("page", {"on_Snapshot__30_page.sh": page})
-    each_mode.run(each_mode.add())
-    told = each_mode.ledger[each_mode.position("page") + 1 :]
+    forked.plugin("browser", {"on_Crawl__20_chrome_launch.bg.sh": browser}, config=short("BROWSER"))
+    forked.plugin("listener", {"on_Snapshot__21_console.bg.sh": listener}, config=short("LISTENER"))
+    forked.plugin("page", {"on_Snapshot__30_page.sh": page})
+    forked.run(forked.add())
+    told = forked.ledger[forked.position("page") + 1 :]
     assert told == ["listener-told", "browser-told"]
-    assert [run["end_reason"] for run in each_mode.hooks("chrome_launch")] == ["sealed"]
+    assert [run["end_reason"] for run in forked.hooks("chrome_launch")] == ["sealed"]
 
 
 def short(name: str) -> dict[str, object]:
     return {"properties": {f"{name}_TIMEOUT": {"type": "integer", "default": 1}}}
 
 
-def test_background_hooks_of_the_newer_dialect_start_each_after_the_one_before(each_mode: Collection) -> None:
+def test_background_hooks_of_the_newer_dialect_start_each_after_the_one_before(forked: Collection) -> None:
     ready = SAY + 'trap "exit 0" TERM\nsay {0}-starts\nsleep 0.3\nsay {0}\necho ready\nwhile :; do sleep 0.05; done\n'
     names = ["10_chrome_tab", "21_consolelog", "23_ssl"]
     hooks = {f"on_Snapshot__{name}.daemon.bg.sh": ready.replace("{0}", name[3:]) for name in names}
-    each_mode.plugin("chrome", hooks)
+    forked.plugin("chrome", hooks)
     media = {"on_Snapshot__22_media.finite.bg.sh": SAY + "say media\n", "on_Snapshot__30_page.sh": SEEN + "seen ssl\n"}
-    each_mode.plugin("media", media)
-    each_mode.run(each_mode.add())
-    order = [line for line in each_mode.ledger if line != "media"]
+    forked.plugin("media", media)
+    forked.run(forked.add())
+    order = [line for line in forked.ledger if line != "media"]
     assert order == [f"{name}{suffix}" for name in ("chrome_tab", "consolelog", "ssl") for suffix in ("-starts", "")]
-    assert each_mode.position("consolelog") < each_mode.position("media")
+    assert forked.position("consolelog") < forked.position("media")
 
 
 def test_a_hook_winds_its_program_down_before_that_is_told(each_mode: Collection) -> None:

@@ -24,26 +24,24 @@ def interfaces_of(collection: Collection) -> dict[str, tuple[str, str] | None]:
 
 
 @pytest.mark.database
-def test_results_name_the_interface_of_their_hooks_connections(each_mode: Collection, site: Site) -> None:
+def test_results_name_the_interface_of_their_hooks_connections(forked: Collection, site: Site) -> None:
     page = site.url_for("/article")
     navigate = "on_Snapshot__30_navigate.sh"
-    each_mode.plugin(
+    forked.plugin(
         "navigate", {navigate: f"#!/bin/bash\n{AS_A_BROWSER % page}"}, config={"x-hooks": {navigate: {"session": True}}}
     )
-    each_mode.plugin("browser", {"on_Snapshot__60_browser.sh": f"#!/bin/bash\n{AS_A_BROWSER % page}"})
-    each_mode.plugin("fetch", {"on_Snapshot__60_fetch.sh": f'#!/bin/bash\ncurl -sS "{page}" >page'})
-    each_mode.plugin("tunnel", {"on_Snapshot__60_tunnel.sh": f'#!/bin/bash\ncurl -sSp "{page}" >page'})
+    forked.plugin("browser", {"on_Snapshot__60_browser.sh": f"#!/bin/bash\n{AS_A_BROWSER % page}"})
+    forked.plugin("fetch", {"on_Snapshot__60_fetch.sh": f'#!/bin/bash\ncurl -sS "{page}" >page'})
+    forked.plugin("tunnel", {"on_Snapshot__60_tunnel.sh": f'#!/bin/bash\ncurl -sSp "{page}" >page'})
     socks = '--proxy "${http_proxy/http:/socks5h:}"'
-    each_mode.plugin("socks", {"on_Snapshot__60_socks.sh": f'#!/bin/bash\ncurl -sS {socks} "{page}" >page'})
-    each_mode.plugin(
-        "git", {"on_Snapshot__60_git.sh": f"#!/bin/bash\ngit clone -q {site.url_for('/git/repo.git')} repo"}
-    )
-    each_mode.plugin("idle", {"on_Snapshot__60_idle.sh": "#!/bin/bash\necho text >page"})
-    each_mode.plugin("refused", {"on_Snapshot__60_refused.sh": "#!/bin/bash\ncurl -sS http://10.0.0.1/ >page"})
-    each_mode.add(page, PRIVATE_NETWORK_ALLOWLIST="")
-    each_mode.run()
+    forked.plugin("socks", {"on_Snapshot__60_socks.sh": f'#!/bin/bash\ncurl -sS {socks} "{page}" >page'})
+    forked.plugin("git", {"on_Snapshot__60_git.sh": f"#!/bin/bash\ngit clone -q {site.url_for('/git/repo.git')} repo"})
+    forked.plugin("idle", {"on_Snapshot__60_idle.sh": "#!/bin/bash\necho text >page"})
+    forked.plugin("refused", {"on_Snapshot__60_refused.sh": "#!/bin/bash\ncurl -sS http://10.0.0.1/ >page"})
+    forked.add(page, PRIVATE_NETWORK_ALLOWLIST="")
+    forked.run()
     connected = dict.fromkeys(["navigate", "fetch", "tunnel", "socks", "git"], LOOPBACK)
-    assert interfaces_of(each_mode) == connected | {"browser": None, "idle": None, "refused": None}
+    assert interfaces_of(forked) == connected | {"browser": None, "idle": None, "refused": None}
 
 
 def test_a_navigation_that_failed_names_none(forked: Collection, site: Site) -> None:

@@ -87,17 +87,6 @@ def test_an_idle_machine_is_woken(server: Cluster, here: Collection, elsewhere: 
     elsewhere.leave()
 
 
-def test_pages_that_were_added_here_are_archived_elsewhere(here: Collection, elsewhere: Collection) -> None:
-    elsewhere.plugin("note", {"on_Snapshot__10_note.sh": 'echo "$0" >> "$DATA_DIR/ledger"\n'})
-    elsewhere.watch()
-    wait_for("it listens", lambda: listeners(here) == 1)
-    here.names.append("note")
-    here.add("http://one.test/", "http://two.test/")
-    elsewhere.wait_sealed()
-    assert len(elsewhere.ledger) == 2
-    elsewhere.leave()
-
-
 def test_what_a_dead_machine_had_begun_is_finished_by_another(here: Collection, elsewhere: Collection) -> None:
     """Its crawl waits for it until it is known to be gone: then, or when it is drained."""
     waits = 'echo "$0" >> "$DATA_DIR/ledger"\nuntil [ -e "$DATA_DIR/go" ]; do sleep 0.05; done\n'

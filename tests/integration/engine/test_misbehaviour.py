@@ -165,21 +165,19 @@ def test_a_background_hook_that_is_deaf_to_term_is_killed(each_mode: Collection)
     assert (run["exit_code"], run["end_reason"]) == (-signal.SIGKILL, "sealed")
 
 
-def test_a_flood_is_cut_and_harms_nobody(each_mode: Collection) -> None:
+def test_a_flood_is_cut_and_harms_nobody(forked: Collection) -> None:
     """100 MB of lines, then a record: the record counts, the disk keeps the first megabytes alone."""
     flood = 'head -c 100000000 /dev/zero | tr "\\0" x | fold -w 999\necho\n'
     said = json.dumps({"type": "ArchiveResult", "status": "succeeded", "output_str": "after the flood"})
-    each_mode.plugin(
-        "flood", {"on_Snapshot__10_flood.sh": f"{flood}echo '{said}'\n", "on_Snapshot__11_by.sh": "exit 0\n"}
-    )
-    each_mode.run(each_mode.add(HOOK_OUTPUT_MAX=2_000_000))
-    result = each_mode.results()["flood"]
+    forked.plugin("flood", {"on_Snapshot__10_flood.sh": f"{flood}echo '{said}'\n", "on_Snapshot__11_by.sh": "exit 0\n"})
+    forked.run(forked.add(HOOK_OUTPUT_MAX=2_000_000))
+    result = forked.results()["flood"]
     assert (result["status"], result["output_str"]) == ("succeeded", "after the flood")
-    (run,) = each_mode.hooks("flood")
+    (run,) = forked.hooks("flood")
     assert run["stdout_size"] > 100_000_000
     assert run["output_cut"]
     assert run["stdout"].rstrip().endswith(said)
-    (log,) = each_mode.root.glob("users/*/snapshots/*/*/*/.hooks/*flood*.stdout.log")
+    (log,) = forked.root.glob("users/*/snapshots/*/*/*/.hooks/*flood*.stdout.log")
     assert log.stat().st_size == run["stdout_size"], "a log that is being written is never truncated"
     assert log.stat().st_blocks * 512 < 30_000_000
 
@@ -204,7 +202,7 @@ def test_folders_in_each_other_are_listed_however_deep(forked: Collection) -> No
 
 
 @pytest.mark.default
-def test_any_bytes_are_tolerated(each_mode: Collection) -> None:
+def test_any_bytes_are_tolerated(forked: Collection) -> None:
     said = json.dumps({"type": "ArchiveResult", "status": "succeeded", "output_str": "end"})
     body = f"""
 import os, sys
@@ -217,13 +215,13 @@ out.write(b'{{"type": 5}}\\n{{"type": "Tag", "name": null}}\\n{{"type": "Nobody"
 sys.stderr.buffer.write(b"\\0\\xff" * 5000)
 out.write({said!r}.encode())
 """
-    each_mode.plugin("noise", {"on_Snapshot__10_noise.py": body})
-    each_mode.run(each_mode.add())
-    result = each_mode.results()["noise"]
+    forked.plugin("noise", {"on_Snapshot__10_noise.py": body})
+    forked.run(forked.add())
+    result = forked.results()["noise"]
     assert (result["status"], result["output_str"]) == ("succeeded", "end")
-    (run,) = each_mode.hooks("noise")
+    (run,) = forked.hooks("noise")
     assert run["stdout"].endswith(said)
-    assert not each_mode.rows("Tag")
+    assert not forked.rows("Tag")
 
 
 def test_fifty_background_hooks_at_once(each_mode: Collection) -> None:

@@ -33,13 +33,13 @@ def providers(made: Collection, order: str, **scripts: str) -> None:
 
 @pytest.mark.default
 @pytest.mark.database
-def test_providers_are_asked_in_the_named_order_until_one_has_it(each_mode: Collection) -> None:
-    providers(each_mode, "pear,apple,melon", apple=HAS, melon=HAS, pear=LACKS)
-    each_mode.run(each_mode.add())
-    assert [line.partition(" ")[0] for line in each_mode.ledger] == ["pear", "apple"]
-    row = each_mode.row("Binary", "status", "abspath", "version", name="tool")
+def test_providers_are_asked_in_the_named_order_until_one_has_it(forked: Collection) -> None:
+    providers(forked, "pear,apple,melon", apple=HAS, melon=HAS, pear=LACKS)
+    forked.run(forked.add())
+    assert [line.partition(" ")[0] for line in forked.ledger] == ["pear", "apple"]
+    row = forked.row("Binary", "status", "abspath", "version", name="tool")
     assert row == {"status": "succeeded", "abspath": "/bin/true", "version": "9.1"}
-    assert each_mode.results()["wants"]["status"] == "succeeded"
+    assert forked.results()["wants"]["status"] == "succeeded"
 
 
 def test_a_provider_is_asked_once_what_it_works_with_itself_is_there(forked: Collection) -> None:
@@ -124,21 +124,21 @@ def test_what_cannot_be_upgraded_stays_as_it_is_and_says_why(forked: Collection)
 
 
 @pytest.mark.database
-def test_a_worker_that_ends_waits_no_longer_for_who_installs_elsewhere(each_mode: Collection) -> None:
-    providers(each_mode, "pear", pear=HAS)
-    lock = each_mode.base / "lib" / "locks" / "binary-tool"
+def test_a_worker_that_ends_waits_no_longer_for_who_installs_elsewhere(forked: Collection) -> None:
+    providers(forked, "pear", pear=HAS)
+    lock = forked.base / "lib" / "locks" / "binary-tool"
     lock.parent.mkdir(parents=True)
     with lock.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        crawl = each_mode.add()
-        each_mode.watch()
-        each_mode.wait("somebody is at it", lambda: each_mode.rows("Binary", "pk", name="tool", owner__isnull=False))
-        each_mode.leave()
-        assert [row["exit_code"] for row in each_mode.processes(worker_type="worker")] == [0]
-        assert each_mode.row("Binary", "status", "attempts", name="tool") == {"status": "queued", "attempts": 0}
-        assert each_mode.ledger == []
-    each_mode.run(crawl)
-    assert each_mode.results()["wants"]["status"] == "succeeded"
+        crawl = forked.add()
+        forked.watch()
+        forked.wait("somebody is at it", lambda: forked.rows("Binary", "pk", name="tool", owner__isnull=False))
+        forked.leave()
+        assert [row["exit_code"] for row in forked.processes(worker_type="worker")] == [0]
+        assert forked.row("Binary", "status", "attempts", name="tool") == {"status": "queued", "attempts": 0}
+        assert forked.ledger == []
+    forked.run(crawl)
+    assert forked.results()["wants"]["status"] == "succeeded"
 
 
 @pytest.mark.parametrize("name", ["id", "binary_id", "machine_id"])

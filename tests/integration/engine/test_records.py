@@ -20,7 +20,7 @@ def prints(*records: object) -> str:
 
 
 @pytest.mark.default
-def test_urls_found_become_snapshots_within_depth_and_scope(each_mode: Collection) -> None:
+def test_urls_found_become_snapshots_within_depth_and_scope(forked: Collection) -> None:
     found = [
         {"type": "Snapshot", "url": "http://one.test/a", "title": "A", "tags": "red,blue"},
         {"type": "Snapshot", "url": "http://one.test/a#fragment"},
@@ -34,20 +34,20 @@ def test_urls_found_become_snapshots_within_depth_and_scope(each_mode: Collectio
         {"type": "Snapshot", "url": ["http://list.test/"]},
         {"type": "Snapshot"},
     ]
-    each_mode.plugin("finds", {"on_Snapshot__70_finds.py": prints(*found)})
-    each_mode.run(each_mode.add("http://one.test/", max_depth=1, URL_DENYLIST="denied"))
-    rows = each_mode.rows("Snapshot", "url", "depth", "status", "title", "parent_snapshot__url")
+    forked.plugin("finds", {"on_Snapshot__70_finds.py": prints(*found)})
+    forked.run(forked.add("http://one.test/", max_depth=1, URL_DENYLIST="denied"))
+    rows = forked.rows("Snapshot", "url", "depth", "status", "title", "parent_snapshot__url")
     assert [(row["url"], row["depth"], row["status"]) for row in rows] == [
         ("http://one.test/", 0, "sealed"),
         ("http://one.test/a", 1, "sealed"),
     ]
     assert (rows[1]["title"], rows[1]["parent_snapshot__url"]) == ("A", "http://one.test/")
-    assert {row["name"] for row in each_mode.rows("Tag", "name")} == {"red", "blue"}
-    assert each_mode.rows("Tag", "name", snapshot_set__depth=0) == []
+    assert {row["name"] for row in forked.rows("Tag", "name")} == {"red", "blue"}
+    assert forked.rows("Tag", "name", snapshot_set__depth=0) == []
 
 
 @pytest.mark.default
-def test_a_hook_may_patch_what_is_its_own_and_no_more(each_mode: Collection) -> None:
+def test_a_hook_may_patch_what_is_its_own_and_no_more(forked: Collection) -> None:
     foreign = "00000000-0000-7000-8000-000000000000"
     patches = [
         {
@@ -63,41 +63,41 @@ def test_a_hook_may_patch_what_is_its_own_and_no_more(each_mode: Collection) -> 
         {"type": "Tag", "name": "mine"},
         {"type": "ArchiveResult", "status": "succeeded", "output_str": "s", "output_json": {"n": [1]}, "attempts": 9},
     ]
-    each_mode.plugin("patches", {"on_Snapshot__70_patches.py": prints(*patches)})
-    each_mode.run(each_mode.add())
-    row = each_mode.row("Snapshot", "title", "status", "url", "depth", "tags__name")
+    forked.plugin("patches", {"on_Snapshot__70_patches.py": prints(*patches)})
+    forked.run(forked.add())
+    row = forked.row("Snapshot", "title", "status", "url", "depth", "tags__name")
     assert row["title"].split() == ["Its\\n", "own", "title"] or row["title"] == "Its own title"
     assert (row["status"], row["url"], row["depth"], row["tags__name"]) == ("sealed", "http://one.test/", 0, "mine")
-    assert each_mode.row("Crawl", "max_depth")["max_depth"] == 0
-    result = each_mode.row("ArchiveResult", "output_json", "attempts", plugin="patches")
+    assert forked.row("Crawl", "max_depth")["max_depth"] == 0
+    result = forked.row("ArchiveResult", "output_json", "attempts", plugin="patches")
     assert result == {"output_json": {"n": [1]}, "attempts": 1}
 
 
 @pytest.mark.default
-def test_programs_that_a_hook_ran_are_its_children(each_mode: Collection) -> None:
+def test_programs_that_a_hook_ran_are_its_children(forked: Collection) -> None:
     key = "02000000-0000-7000-8000-000000000001"  # UUIDv7 of 2039: retention leaves it alone
     ran = [
         {"type": "Process", "id": key, "cmd": ["wget", "-q"], "pid": 4242, "started_at": "2026-01-01T00:00:00Z"},
         {"type": "Process", "id": key, "exit_code": 8, "ended_at": "2026-01-01T00:00:05Z"},
         {"type": "Process", "cmd": ["curl"], "exit_code": 0},
     ]
-    each_mode.plugin("runs", {"on_Snapshot__70_runs.py": prints(*ran)})
-    each_mode.run(each_mode.add())
-    (hook,) = each_mode.hooks("runs")
-    children = each_mode.processes(process_type="binary", parent_id=hook["pk"])
+    forked.plugin("runs", {"on_Snapshot__70_runs.py": prints(*ran)})
+    forked.run(forked.add())
+    (hook,) = forked.hooks("runs")
+    children = forked.processes(process_type="binary", parent_id=hook["pk"])
     assert {(row["cmd"][0], row["exit_code"], row["status"]) for row in children} == {
         ("wget", 8, "exited"), ("curl", 0, "exited"),
     }  # fmt: skip
 
 
-def test_a_program_that_never_reported_its_end_does_not_stay_running(each_mode: Collection) -> None:
+def test_a_program_that_never_reported_its_end_does_not_stay_running(forked: Collection) -> None:
     key = "02000000-0000-7000-8000-000000000002"
     begun = {"type": "Process", "id": key, "cmd": ["sleep"], "pid": 2_000_000}
-    each_mode.plugin("runs", {"on_Snapshot__70_runs.py": prints(begun)})
-    each_mode.watch()
-    each_mode.wait_sealed(each_mode.add())
-    assert each_mode.row("Process", "status", "end_reason", pk=key) == {"status": "exited", "end_reason": "lost"}
-    each_mode.leave()
+    forked.plugin("runs", {"on_Snapshot__70_runs.py": prints(begun)})
+    forked.watch()
+    forked.wait_sealed(forked.add())
+    assert forked.row("Process", "status", "end_reason", pk=key) == {"status": "exited", "end_reason": "lost"}
+    forked.leave()
 
 
 FOREIGN = "00000000-0000-7000-8000-000000000000"

@@ -73,23 +73,23 @@ def visit_again(made: Collection, *crawls: str) -> None:
 
 @pytest.mark.default
 @pytest.mark.database
-def test_a_busy_server_is_left_alone_until_the_page_comes(each_mode: Collection) -> None:
-    plugins(each_mode)
-    site(each_mode, "busy")
-    each_mode.run(each_mode.add())
-    assert each_mode.ledger == ["tab-opens", "finds-busy", "tab-closes", "derives"], "nothing else was asked of it"
-    results = each_mode.results()
+def test_a_busy_server_is_left_alone_until_the_page_comes(forked: Collection) -> None:
+    plugins(forked)
+    site(forked, "busy")
+    forked.run(forked.add())
+    assert forked.ledger == ["tab-opens", "finds-busy", "tab-closes", "derives"], "nothing else was asked of it"
+    results = forked.results()
     assert (results["navigate"]["status"], results["navigate"]["reason"]) == ("backoff", "server_busy")
     assert (results["shot"]["status"], results["shot"]["reason"]) == ("backoff", "nothing_came")
     assert results["shot"]["attempts"] == 0
     assert {results[name]["retry_at"] for name in ("shot", "title", "links")} == {results["navigate"]["retry_at"]}
-    assert page(each_mode)["retry_at"] == results["navigate"]["retry_at"], "when the server said"
-    (each_mode.root / "ledger").unlink()
-    site(each_mode, "page")
-    visit_again(each_mode)
-    assert [line for line in each_mode.ledger if line != "tab-closes"] == WHOLE[:-1]
-    assert set(statuses(each_mode).values()) <= {"succeeded", "noresults"}
-    assert (page(each_mode)["http_status"], page(each_mode)["title"]) == (200, "A title")
+    assert page(forked)["retry_at"] == results["navigate"]["retry_at"], "when the server said"
+    (forked.root / "ledger").unlink()
+    site(forked, "page")
+    visit_again(forked)
+    assert [line for line in forked.ledger if line != "tab-closes"] == WHOLE[:-1]
+    assert set(statuses(forked).values()) <= {"succeeded", "noresults"}
+    assert (page(forked)["http_status"], page(forked)["title"]) == (200, "A title")
 
 
 def test_the_server_says_when_the_next_visit_is(forked: Collection) -> None:

@@ -10,37 +10,7 @@ pytestmark = pytest.mark.database
 FOUND = "".join(f"echo '{json.dumps({'type': 'Tag', 'name': f'tag{n}'})}'\n" for n in range(5))
 
 
-SAY = "#!/bin/sh\necho '%s'\n"
 COLUMNS = ("pwd", "start_ts", "end_ts", "process_id", "output_files", "output_size", "output_mimetypes", "snapshot_id")
-
-
-@pytest.mark.default
-def test_mixed_hooks_from_start_to_seal(forked: Collection) -> None:
-    scripts = {
-        "on_Snapshot__05_listens.bg.sh": "trap 'echo got > listens.txt; exit 0' TERM; while :; do sleep 0.1; done\n",
-        "on_Snapshot__20_title.sh": SAY % '{"type": "ArchiveResult", "status": "succeeded", "output_str": "T"}',
-        "on_Snapshot__50_fails.sh": "echo broken >&2; exit 1\n",
-        "on_Snapshot__51_soft.sh": SAY % '{"type": "ArchiveResult", "status": "failed"}',
-        "on_Snapshot__70_links.sh": SAY % '{"type": "Snapshot", "url": "http://one.test/found"}',
-        "on_Snapshot__93_last.sh": "ls > list.txt\n",
-    }
-    forked.plugin("mixed", scripts)
-    forked.run(forked.add(max_depth=1))
-    (page,) = forked.rows("Snapshot", "pk", "title", depth=0)
-    assert page["title"] == "T"
-    came_to = {name: row["status"] for name, row in forked.results(snapshot_id=page["pk"]).items()}
-    assert came_to == {
-        "listens": "succeeded",
-        "title": "succeeded",
-        "fails": "backoff",
-        "soft": "failed",
-        "links": "noresults",  # URLs are no files of its own
-        "last": "succeeded",
-    }
-    runs = forked.processes(process_type="hook", snapshot_id=page["pk"])
-    assert len(runs) == len(scripts)
-    assert {run["exit_code"] for run in runs} == {0, 1}
-    assert [row["url"] for row in forked.rows("Snapshot", "url", depth=1)] == ["http://one.test/found"]
 
 
 def test_a_run_is_on_record_with_its_work_settings_and_output(forked: Collection) -> None:

@@ -22,21 +22,21 @@ def again(made: Collection, runs: int, name: str) -> None:
 
 
 @pytest.mark.default
-def test_back_off_runs_the_failed_hook_alone_until_it_works(each_mode: Collection) -> None:
-    each_mode.plugin("good", {"on_Snapshot__10_good.sh": NOTE + "note good\n"})
+def test_back_off_runs_the_failed_hook_alone_until_it_works(forked: Collection) -> None:
+    forked.plugin("good", {"on_Snapshot__10_good.sh": NOTE + "note good\n"})
     third_time = NOTE + 'note tries\nprintf x >> tries\n[ "$(cat tries)" = xxx ]\n'
-    each_mode.plugin("moody", {"on_Snapshot__20_moody.sh": third_time})
-    each_mode.plugin("later", {"on_Snapshot__30_later.sh": NOTE + "note later\n"})
-    each_mode.run(each_mode.add())
-    assert each_mode.ledger == ["good", "tries", "later"]
-    assert each_mode.row("Crawl", "status", "retry_at")["retry_at"], "its crawl wants to come back for it"
-    again(each_mode, 2, "moody")
-    assert each_mode.results()["moody"]["status"] == "backoff"
-    again(each_mode, 3, "moody")
-    assert each_mode.results()["moody"]["status"] == "succeeded"
-    assert each_mode.ledger == ["good", "tries", "later", "tries", "tries"]
-    assert [run["exit_code"] for run in each_mode.hooks("moody")] == [1, 1, 0], "every attempt stays on record"
-    assert each_mode.row("Crawl", "status", "retry_at") == {"status": "sealed", "retry_at": None}
+    forked.plugin("moody", {"on_Snapshot__20_moody.sh": third_time})
+    forked.plugin("later", {"on_Snapshot__30_later.sh": NOTE + "note later\n"})
+    forked.run(forked.add())
+    assert forked.ledger == ["good", "tries", "later"]
+    assert forked.row("Crawl", "status", "retry_at")["retry_at"], "its crawl wants to come back for it"
+    again(forked, 2, "moody")
+    assert forked.results()["moody"]["status"] == "backoff"
+    again(forked, 3, "moody")
+    assert forked.results()["moody"]["status"] == "succeeded"
+    assert forked.ledger == ["good", "tries", "later", "tries", "tries"]
+    assert [run["exit_code"] for run in forked.hooks("moody")] == [1, 1, 0], "every attempt stays on record"
+    assert forked.row("Crawl", "status", "retry_at") == {"status": "sealed", "retry_at": None}
 
 
 def test_a_retry_takes_place_by_itself_while_somebody_watches(forked: Collection) -> None:
@@ -101,23 +101,23 @@ def needs_a_program(made: Collection, script: str) -> Callable[[], None]:
 
 @pytest.mark.default
 @pytest.mark.once
-def test_a_missing_program_fails_its_own_hooks_until_it_is_there(each_mode: Collection) -> None:
-    install = needs_a_program(each_mode, "note needs\nnobody-has-this\n")
-    each_mode.plugin("rest", {"on_Snapshot__30_rest.sh": NOTE + "note rest\n"})
-    each_mode.run(each_mode.add())
-    result = each_mode.results()["needs"]
+def test_a_missing_program_fails_its_own_hooks_until_it_is_there(forked: Collection) -> None:
+    install = needs_a_program(forked, "note needs\nnobody-has-this\n")
+    forked.plugin("rest", {"on_Snapshot__30_rest.sh": NOTE + "note rest\n"})
+    forked.run(forked.add())
+    result = forked.results()["needs"]
     assert (result["status"], result["reason"]) == ("failed", "missing_binary:nobody-has-this")
-    assert not each_mode.hooks("needs")
-    assert each_mode.ledger == ["rest"]
-    assert each_mode.row("Binary", "status", name="nobody-has-this")["status"] == "failed"
+    assert not forked.hooks("needs")
+    assert forked.ledger == ["rest"]
+    assert forked.row("Binary", "status", name="nobody-has-this")["status"] == "failed"
     install()
-    each_mode.actor.ask("look_again_for", name="nobody-has-this")
-    each_mode.watch()
-    each_mode.wait("the program is found", lambda: each_mode.results()["needs"]["status"] == "noresults")
-    each_mode.wait_sealed()
-    each_mode.leave()
-    assert each_mode.ledger == ["rest", "needs"]
-    assert each_mode.row("Binary", "abspath", name="nobody-has-this")["abspath"].endswith("/nobody-has-this")
+    forked.actor.ask("look_again_for", name="nobody-has-this")
+    forked.watch()
+    forked.wait("the program is found", lambda: forked.results()["needs"]["status"] == "noresults")
+    forked.wait_sealed()
+    forked.leave()
+    assert forked.ledger == ["rest", "needs"]
+    assert forked.row("Binary", "abspath", name="nobody-has-this")["abspath"].endswith("/nobody-has-this")
 
 
 @pytest.mark.once

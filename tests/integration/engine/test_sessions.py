@@ -42,24 +42,24 @@ def browser(made: Collection, shot: str = SHOT, **declared: bool) -> None:
 
 
 @pytest.mark.default
-def test_a_retried_page_hook_gets_its_page_again(each_mode: Collection) -> None:
-    browser(each_mode)
-    crawl = each_mode.add()
-    each_mode.run(crawl)
-    assert each_mode.ledger[:3] == ["tab-opens", "navigates", "shoots"]
-    assert set(each_mode.ledger[3:]) == {"afterwards", "tab-closes"}, "in any order: the tab is not needed any more"
-    before = each_mode.results()
+def test_a_retried_page_hook_gets_its_page_again(forked: Collection) -> None:
+    browser(forked)
+    crawl = forked.add()
+    forked.run(crawl)
+    assert forked.ledger[:3] == ["tab-opens", "navigates", "shoots"]
+    assert set(forked.ledger[3:]) == {"afterwards", "tab-closes"}, "in any order: the tab is not needed any more"
+    before = forked.results()
     assert before["shot"]["status"] == "backoff"
-    assert each_mode.actor.ask("time_has_come") == 1
-    each_mode.watch()
-    each_mode.wait("the retry", lambda: each_mode.results()["shot"]["status"] == "succeeded")
-    each_mode.wait_sealed()
-    each_mode.leave()
-    assert each_mode.ledger[5:] == ["tab-opens", "navigates", "shoots", "tab-closes"]
-    after = each_mode.results()
+    assert forked.actor.ask("time_has_come") == 1
+    forked.watch()
+    forked.wait("the retry", lambda: forked.results()["shot"]["status"] == "succeeded")
+    forked.wait_sealed()
+    forked.leave()
+    assert forked.ledger[5:] == ["tab-opens", "navigates", "shoots", "tab-closes"]
+    after = forked.results()
     for name in ("tab", "navigate", "afterwards"):
         assert after[name]["status"] == before[name]["status"]
-    assert len(each_mode.hooks("tab")) == len(each_mode.hooks("navigate")) == len(each_mode.hooks("shot")) == 2
+    assert len(forked.hooks("tab")) == len(forked.hooks("navigate")) == len(forked.hooks("shot")) == 2
 
 
 @pytest.mark.default
@@ -109,17 +109,6 @@ def test_a_hook_that_released_its_page_continues_and_fails_alone(forked: Collect
     forked.run(forked.add())
     assert forked.ledger == ["tab-opens", "navigates", "shoots", "tab-closes", "packs", "afterwards"]
     assert forked.results()["shot"]["status"] == "backoff", "no page was lost, so this counts"
-
-
-def test_the_results_of_session_hooks_are_those_of_the_last_session(forked: Collection) -> None:
-    browser(forked, LEDGER + LOST + "note shoots\n")
-    first = "[ -e went ] || { touch went; exit 9; }\n"
-    (forked.root / "plugins" / "navigate" / "on_Snapshot__30_navigate.sh").write_text(first + NAVIGATE)
-    forked.run(forked.add())
-    assert {name: forked.results()[name]["status"] for name in ("navigate", "shot")} == {
-        "navigate": "succeeded",
-        "shot": "succeeded",
-    }
 
 
 def test_nothing_is_kept_of_a_tab_whose_navigation_broke(forked: Collection) -> None:

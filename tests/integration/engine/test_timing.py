@@ -21,15 +21,15 @@ def note(name: str) -> str:
     return f"{NOTE}note {name}-starts\nnote {name}-ends\n"
 
 
-def test_described_foreground_hooks_of_a_step_run_side_by_side(each_mode: Collection) -> None:
+def test_described_foreground_hooks_of_a_step_run_side_by_side(forked: Collection) -> None:
     hooks = {
         "on_Snapshot__10_one.sh": NOTE + SEEN + "note one\nseen two\nnote one-ends\n",
         "on_Snapshot__11_two.sh": NOTE + SEEN + "note two\nseen one\nnote two-ends\n",
     }
-    each_mode.plugin("pair", hooks, config={"x-hooks": {name: {} for name in hooks}})
-    each_mode.run(each_mode.add())
-    assert {row["status"] for row in each_mode.results().values()} == {"noresults"}
-    assert set(each_mode.ledger) == {"one", "two", "one-ends", "two-ends"}
+    forked.plugin("pair", hooks, config={"x-hooks": {name: {} for name in hooks}})
+    forked.run(forked.add())
+    assert {row["status"] for row in forked.results().values()} == {"noresults"}
+    assert set(forked.ledger) == {"one", "two", "one-ends", "two-ends"}
 
 
 @pytest.mark.default
@@ -60,12 +60,12 @@ def test_no_more_hooks_than_slots_run_at_a_time(forked: Collection) -> None:
 
 
 @pytest.mark.default
-def test_holders_of_one_resource_run_one_at_a_time_in_file_name_order(each_mode: Collection) -> None:
+def test_holders_of_one_resource_run_one_at_a_time_in_file_name_order(forked: Collection) -> None:
     hooks = {f"on_Snapshot__1{n}_h{n}.sh": NOTE + f"note h{n}-starts\nsleep 0.1\nnote h{n}-ends\n" for n in range(4)}
     exclusive = {name: {"exclusive": ["lamp"]} for name in hooks}
-    each_mode.plugin("turns", hooks, config={"x-hooks": exclusive})
-    each_mode.run(each_mode.add())
-    assert each_mode.ledger == [f"h{n}-{word}" for n in range(4) for word in ("starts", "ends")]
+    forked.plugin("turns", hooks, config={"x-hooks": exclusive})
+    forked.run(forked.add())
+    assert forked.ledger == [f"h{n}-{word}" for n in range(4) for word in ("starts", "ends")]
 
 
 def test_a_resource_of_the_machine_is_held_by_one_hook_of_all_pages(each_mode: Collection) -> None:
@@ -111,20 +111,6 @@ def test_a_long_crawl_makes_room_for_one_that_waits(forked: Collection) -> None:
     assert max(running) == 1
 
 
-def test_step_five_is_exclusive_unless_it_says_otherwise(forked: Collection) -> None:
-    turns = {f"on_Snapshot__5{n}_h{n}.sh": NOTE + f"note h{n}-starts\nsleep 0.1\nnote h{n}-ends\n" for n in (1, 2)}
-    forked.plugin("turns", turns)
-    free = {
-        "on_Snapshot__53_one.sh": NOTE + SEEN + "note one\nseen two\n",
-        "on_Snapshot__54_two.sh": NOTE + SEEN + "note two\nseen one\n",
-    }
-    forked.plugin("free", free, config={"x-hooks": {name: {"exclusive": []} for name in free}})
-    forked.run(forked.add())
-    order = [line for line in forked.ledger if line.startswith("h")]
-    assert order == ["h1-starts", "h1-ends", "h2-starts", "h2-ends"]
-    assert {"one", "two"} <= set(forked.ledger)
-
-
 @pytest.mark.default
 def test_a_step_begins_when_the_one_before_is_over(forked: Collection) -> None:
     hooks = {f"on_Snapshot__{step}{n}_s{step}{n}.sh": note(f"s{step}{n}") for step in range(10) for n in (0, 9)}
@@ -133,13 +119,6 @@ def test_a_step_begins_when_the_one_before_is_over(forked: Collection) -> None:
     steps = [int(line[1]) for line in forked.ledger]
     assert steps == sorted(steps)
     assert len(steps) == 40
-
-
-def test_a_failed_hook_skips_no_later_one_and_holds_up_no_step(forked: Collection) -> None:
-    forked.plugin("mixed", {"on_Snapshot__10_breaks.sh": "exit 7\n", "on_Snapshot__20_goes_on.sh": note("goes_on")})
-    forked.run(forked.add())
-    assert forked.results()["breaks"]["status"] == "backoff"
-    assert forked.results()["goes_on"]["status"] == "noresults"
 
 
 @pytest.mark.default
@@ -171,35 +150,6 @@ def test_nobody_waits_longer_than_the_ready_time(forked: Collection) -> None:
     assert forked.ledger == ["silent-starts", "goes_on-starts", "goes_on-ends", "told"]
 
 
-def test_nobody_waits_for_a_daemon_that_has_died(forked: Collection) -> None:
-    forked.settings["READY_TIME"] = "600"
-    forked.plugin("dies", {"on_Snapshot__10_dies.daemon.bg.sh": "exit 1\n", "on_Snapshot__11_on.sh": note("on")})
-    forked.run(forked.add())
-    assert forked.results()["on"]["status"] == "noresults"
-
-
-def test_after_waits_for_what_it_names(each_mode: Collection) -> None:
-    each_mode.plugin(
-        "slowly", {"on_Snapshot__15_slowly.sh": NOTE + "note slowly-starts\nsleep 0.5\nnote slowly-ends\n"}
-    )
-    each_mode.plugin("fails", {"on_Snapshot__16_fails.sh": "sleep 0.3\necho x >> $DATA_DIR/ledger\nexit 1\n"})
-    waits = {
-        "on_Snapshot__11_after_plugin.sh": {"after": ["slowly"]},
-        "on_Snapshot__12_after_hook.bg.sh": {"after": ["on_Snapshot__15_slowly.sh"]},
-        "on_Snapshot__13_after_failure.sh": {"after": ["fails"]},
-        "on_Snapshot__14_after_nobody.sh": {"after": ["nobody", "later"]},
-    }
-    hooks = {name: note(name[16:-3].removesuffix(".bg")) for name in waits}
-    each_mode.plugin("waits", hooks, config={"x-hooks": waits})
-    each_mode.plugin("later", {"on_Snapshot__20_later.sh": note("later")})
-    each_mode.run(each_mode.add())
-    at = each_mode.position
-    assert at("slowly-ends") < at("after_plugin-starts")
-    assert at("slowly-ends") < at("after_hook-starts")
-    assert at("x") < at("after_failure-starts")
-    assert at("after_nobody-starts") < at("later-starts"), "a reference to a later step would never end"
-
-
 @pytest.mark.default
 def test_a_finite_hook_is_not_told_to_stop_and_the_seal_waits_for_it(each_mode: Collection) -> None:
     finite = NOTE + SEEN + 'trap "note told; exit 1" TERM\nnote finite-starts\nseen daemon-told\nnote finite-ends\n'
@@ -218,10 +168,10 @@ def test_a_finite_hook_is_not_told_to_stop_and_the_seal_waits_for_it(each_mode: 
     assert at("last-ends") < at("daemon-told") < at("finite-ends")
 
 
-def test_derived_hooks_run_again_after_a_late_result(each_mode: Collection) -> None:
+def test_derived_hooks_run_again_after_a_late_result(forked: Collection) -> None:
     finite = NOTE + SEEN + "seen chain-starts\necho late > late.txt\nnote finite-ends\n"
-    each_mode.plugin("late", {"on_Snapshot__60_late.finite.bg.sh": finite})
-    each_mode.plugin(
+    forked.plugin("late", {"on_Snapshot__60_late.finite.bg.sh": finite})
+    forked.plugin(
         "derived",
         {
             "on_Snapshot__92_derived.sh": NOTE + "note derived-starts\nls ../late 2>/dev/null > list.txt; exit 0\n",
@@ -234,16 +184,16 @@ def test_derived_hooks_run_again_after_a_late_result(each_mode: Collection) -> N
             }
         },
     )
-    each_mode.plugin("end", {"on_SnapshotEnd__10_end.sh": note("end")})
+    forked.plugin("end", {"on_SnapshotEnd__10_end.sh": note("end")})
     chain = {"on_Snapshot__93_chain.sh": {"derived": True, "sources": ["derived"]}}
-    each_mode.plugin("chain", {"on_Snapshot__93_chain.sh": NOTE + "note chain-starts\n"}, config={"x-hooks": chain})
-    each_mode.run(each_mode.add())
+    forked.plugin("chain", {"on_Snapshot__93_chain.sh": NOTE + "note chain-starts\n"}, config={"x-hooks": chain})
+    forked.run(forked.add())
     once = ["derived-starts", "chain-starts"]
-    assert each_mode.ledger == [*once, "finite-ends", *once, "end-starts", "end-ends"]
-    assert len(each_mode.hooks("derived")) == len(each_mode.hooks("chain")) == 2
-    assert len(each_mode.hooks("other")) == 1, "what it is made from did not change"
-    assert each_mode.results()["derived"]["output_files"]["list.txt"]["size"] == len("late.txt\n")
-    assert each_mode.results()["derived"]["status"] == "succeeded"
+    assert forked.ledger == [*once, "finite-ends", *once, "end-starts", "end-ends"]
+    assert len(forked.hooks("derived")) == len(forked.hooks("chain")) == 2
+    assert len(forked.hooks("other")) == 1, "what it is made from did not change"
+    assert forked.results()["derived"]["output_files"]["list.txt"]["size"] == len("late.txt\n")
+    assert forked.results()["derived"]["status"] == "succeeded"
 
 
 def test_a_derived_hook_runs_again_after_what_became_final_while_it_ran(forked: Collection) -> None:
@@ -261,8 +211,8 @@ def test_a_derived_hook_runs_again_after_what_became_final_while_it_ran(forked: 
 
 
 @pytest.mark.default
-def test_crawl_hooks_frame_all_snapshots(each_mode: Collection) -> None:
-    each_mode.plugin(
+def test_crawl_hooks_frame_all_snapshots(forked: Collection) -> None:
+    forked.plugin(
         "crawl",
         {
             "on_Crawl__10_setup.sh": note("setup"),
@@ -274,16 +224,16 @@ def test_crawl_hooks_frame_all_snapshots(each_mode: Collection) -> None:
             "on_SnapshotEnd__10_page_end.sh": NOTE + 'note "page_end"\n',
         },
     )
-    each_mode.run(each_mode.add("http://one.test/", "http://two.test/", "http://two.test/b"))
-    lines = each_mode.ledger
+    forked.run(forked.add("http://one.test/", "http://two.test/", "http://two.test/b"))
+    lines = forked.ledger
     first, last = lines.index("page"), len(lines) - 1 - lines[::-1].index("page_end")
     assert set(lines[:first]) == {
         "setup-starts", "setup-ends", "older_name-starts", "older_name-ends", "browser-starts", "browser-ready",
     }  # fmt: skip
     assert lines[last + 1 :] == ["browser-told", "end-starts", "end-ends"]
     assert lines.count("page") == lines.count("page_end") == 3
-    assert each_mode.row("CrawlRun", "status")["status"] == "sealed"
-    assert [run["exit_code"] for run in each_mode.hooks("breaks")] == [3]
+    assert forked.row("CrawlRun", "status")["status"] == "sealed"
+    assert [run["exit_code"] for run in forked.hooks("breaks")] == [3]
 
 
 @pytest.mark.parametrize("deaths", [1, 4])

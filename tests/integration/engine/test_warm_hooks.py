@@ -105,7 +105,7 @@ def kill_worker(made: Collection) -> None:
 
 
 @pytest.mark.database
-def test_the_next_crawl_gets_it_and_then_another_one_waits(served: Collection) -> None:
+def test_the_next_crawl_gets_it_with_folder_options_and_logs_and_another_one_waits(served: Collection) -> None:
     archive(served)
     first = waiting(served)
     crawl = archive(served)
@@ -116,21 +116,15 @@ def test_the_next_crawl_gets_it_and_then_another_one_waits(served: Collection) -
     (program,) = served.rows("Process", *FIELDS, parent_id=first["pk"])
     assert (program["crawl_id"], program["status"], program["process_type"]) == (crawl, "exited", "binary")
     assert waiting(served)["pk"] != first["pk"]
-
-
-def test_it_goes_on_as_the_hook_of_its_crawl_with_folder_options_and_logs(served: Collection) -> None:
-    archive(served)
-    warm = waiting(served)
-    crawl = archive(served)
-    row = gone(served, warm)
-    (own, taken) = sorted(served.root.glob("users/*/crawls/*/*/thing/called"), key=lambda path: path.stat().st_mtime)
-    assert row["pwd"] == str(taken.parent)
+    places = served.root.glob("users/*/crawls/*/*/thing/called")
+    (own, taken) = sorted(places, key=lambda path: path.stat().st_mtime)
+    assert ended["pwd"] == str(taken.parent)
     folder, proxy, *options = taken.read_text().split()
     assert folder == str(taken.parents[1])
-    assert f"//{warm['pk']}:" in proxy
+    assert f"//{first['pk']}:" in proxy
     assert f"--crawl-id={crawl}" in options
     assert [len(path.read_text().split()) for path in (own, taken)] == [5, 5]
-    assert '"Ready"' in (taken.parents[1] / ".hooks" / f"{NAME}.{warm['pk']}.stdout.log").read_text()
+    assert '"Ready"' in (taken.parents[1] / ".hooks" / f"{NAME}.{first['pk']}.stdout.log").read_text()
 
 
 @pytest.mark.database

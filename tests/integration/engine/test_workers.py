@@ -2,7 +2,6 @@
 
 import os
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -71,13 +70,3 @@ def test_a_wakeup_file_that_a_hook_removes_is_made_anew(forked: Collection) -> N
     forked.wait_sealed(forked.add("http://two.test/"))
     forked.leave()
     assert len(forked.hooks("removes")) == 2
-
-
-def test_processes_are_listed_by_what_they_do(forked: Collection) -> None:
-    """Not by the command that happened to start them (ps(1) shows /proc/PID/cmdline)."""
-    forked.watch_with(2)
-    for row in forked.processes(status="running", pid__isnull=False):
-        if row["process_type"] in {"orchestrator", "worker"} and row["worker_type"] in {"", "worker", "egress"}:
-            title = Path(f"/proc/{row['pid']}/cmdline").read_bytes().replace(b"\0", b" ").decode().strip()
-            assert title == f"archivebox {row['worker_type'] or row['process_type']}"
-    forked.leave()

@@ -62,12 +62,14 @@ def test_after_waits_until_all_that_it_names_are_settled(name: str) -> None:
     assert may_start(schedule) == ["text"]
 
 
-def test_what_waits_for_a_daemon_starts_once_it_is_late() -> None:
+def test_what_waits_for_a_daemon_starts_once_it_is_late_or_has_died() -> None:
     tab, listener, page = planned("20_tab.daemon.bg.py"), planned("21_log.bg.py", after=("tab",)), planned("22_go.py")
     schedule = Schedule([tab, listener, page], step=2)
     assert may_start(schedule) == ["tab"]
     tab.late = True
     assert may_start(schedule) == ["tab", "log", "go"]
+    tab.late, tab.status = False, "failed"
+    assert may_start(schedule) == ["log", "go"], "nobody waits for one that has died"
 
 
 def test_a_listener_that_needs_the_page_holds_no_tab_of_its_own() -> None:
