@@ -162,20 +162,6 @@ def test_a_screenshot_of_a_sealed_page_is_taken_again_of_the_page_and_not_of_not
     assert home.wait_until_nothing_runs() == set()
 
 
-def test_a_program_that_nobody_has_stops_no_crawl(home: Home, site: Site) -> None:
-    plugin = home.data / "plugins" / "needy"
-    plugin.mkdir(parents=True)
-    (plugin / "binaries.jsonl").write_text(
-        '{"type": "Binary", "name": "no-such-program-anywhere", "binproviders": "env"}\n'
-    )
-    (plugin / "on_Snapshot__60_needy.sh").write_text("touch never\n")
-    code, _ = home.type("add", "--plugins", "needy,dom,title", site.url_for("/colour"))
-    results = {row["plugin"]: (row["status"], row["reason"]) for row in home.rows("SELECT * FROM core_archiveresult")}
-    assert code == 0
-    assert results["needy"] == ("failed", "missing_binary:no-such-program-anywhere")
-    assert results["title"][0] == "succeeded"
-
-
 def test_a_copied_and_changed_plugin_works_in_place_of_the_bundled_one(home: Home, site: Site) -> None:
     copy = home.data / "plugins" / "htmltotext"
     shutil.copytree(BUNDLED / "htmltotext", copy, ignore=shutil.ignore_patterns("__pycache__"))

@@ -232,7 +232,8 @@ def test_asks_once_for_all_packages_before_the_work_begins(person: Person) -> No
     assert len(list(person.home.glob("data/users/**/page.txt"))) == 2
 
 
-def test_goes_on_after_a_refusal_and_does_not_nag(person: Person) -> None:
+@pytest.mark.database
+def test_goes_on_after_a_refusal_which_is_on_record_and_does_not_nag(person: Person) -> None:
     person.plugin("first", "first-program", overrides={"apt": {"packages": ["first-package"]}})
     person.plugin("free", "date")
 
@@ -244,6 +245,8 @@ def test_goes_on_after_a_refusal_and_does_not_nag(person: Person) -> None:
     row = person.binary("first-program")
     assert row["status"] == "failed"
     assert row["reason"] == "needs_root:sudo apt-get install --yes first-package"
+    rows = [json.loads(line) for line in person.run("process", "list", "--type", "binary").stdout.splitlines()]
+    assert [row["exit_code"] for row in rows if row["cmd"][0] == "sudo" and "-n" not in row["cmd"]] == [1]
 
     again = person.type("add", "--plugins", "first,free", "https://example.com/other")
     assert again.code == 0, again.text
@@ -309,17 +312,6 @@ def test_asks_when_only_the_output_goes_elsewhere(person: Person) -> None:
     assert len(person.asked) == 1
     for line in (person.home / "piped").read_text().splitlines():
         json.loads(line)
-
-
-@pytest.mark.database
-def test_what_was_asked_is_on_record(person: Person) -> None:
-    person.plugin("first", "first-program")
-    person.type("add", "--plugins", "first", URL)
-
-    rows = [json.loads(line) for line in person.run("process", "list", "--type", "binary").stdout.splitlines()]
-
-    calls = [row for row in rows if row["cmd"][0] == "sudo" and "-n" not in row["cmd"]]
-    assert [row["exit_code"] for row in calls] == [1]
 
 
 @pytest.mark.parametrize("words", [("--bg",), ("--index-only",)])

@@ -66,26 +66,17 @@ def test_ctrl_z_in_the_middle_of_accepting_stops_nobody_else(cli: Type, collecti
 
 
 @pytest.mark.default
-def test_an_add_that_is_killed_leaves_no_copy_of_what_was_given(cli: Type, collection: Path, tmp_path: Path) -> None:
+def test_an_add_that_is_killed_is_lost_and_leaves_no_copy(cli: Type, collection: Path, tmp_path: Path) -> None:
     adding = accepting(tmp_path)
     adding.kill()
     adding.communicate()
     assert named_and_kept(collection) == ([], [])
+    (row,) = [row for row in cli("process", "list", "--type", "cli").records if row["pid"] == adding.pid]
+    assert (row["status"], row["exit_code"], row["end_reason"]) == ("exited", None, "lost")
     cli("add", "--bg", "https://example.com/")
     named, kept = named_and_kept(collection)
     assert (len(named), named) == (1, kept)
     assert list((collection / "sources" / ".incoming").iterdir()) == []
-
-
-def test_the_row_of_a_command_that_was_killed_says_lost_when_somebody_looks(
-    cli: Type, collection: Path, tmp_path: Path
-) -> None:
-    adding = accepting(tmp_path)
-    adding.kill()
-    adding.communicate()
-    (row,) = [row for row in cli("process", "list", "--type", "cli").records if row["pid"] == adding.pid]
-    assert (row["status"], row["exit_code"], row["end_reason"]) == ("exited", None, "lost")
-    assert collection.is_dir()
 
 
 def test_a_copy_whose_add_was_killed_after_its_commit_is_put_into_place(cli: Type, collection: Path) -> None:

@@ -35,15 +35,6 @@ def stored(cli: Type, store: Path) -> Words:
     return lambda *words: cli(*words, STORAGE_URL=store.as_uri(), STORAGE_GRACE="0")
 
 
-@pytest.mark.parametrize(
-    ("command", "option"), [("verify", "--digests"), ("move", "--to"), ("gc", "--data-dir"), ("dedupe", "--data-dir")]
-)
-def test_every_storage_command_has_help(cli: Type, command: str, option: str) -> None:
-    done = cli("storage", command, "--help")
-    assert (done.code, option in done.out, done.err) == (0, True, "")
-    assert command in cli("storage", "--help").out
-
-
 @pytest.mark.parametrize("command", ["verify", "move"])
 @pytest.mark.usefixtures("collection")
 def test_without_a_store_a_command_that_needs_one_says_so(cli: Type, command: str) -> None:

@@ -6,7 +6,6 @@ import contextlib
 import json
 import select
 import socket
-import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from tests.site.pictures import png
-from tests.site.serve import Site
 from tests.webserver.browser import Browser
 from tests.webserver.fixtures import Library
 from tests.webserver.recording import Page, record_all
@@ -52,14 +50,6 @@ class View:
         return int(in_collection(self.library.server.folder, VIOLATIONS, self.snapshot))
 
 
-def fetched(site: Site, path: str, method: str = "GET", body: bytes = b"") -> tuple[str, Page]:
-    """What the local web answers, as a recording has it."""
-    request = urllib.request.Request(site.url_for(path), body or None, method=method)
-    with urllib.request.urlopen(request) as answer:
-        page = Page(answer.read(), answer.headers["Content-Type"], answer.status, method=method, sent=body)
-    return site.url_for(path), page
-
-
 @pytest.fixture
 def view(library: Library, browser: Browser) -> Iterator[View]:
     for name, value in library.visitor.jar.items():
@@ -77,24 +67,6 @@ def run(view: View, url: str, pages: list[tuple[str, Page]]) -> None:
     view.browser.go(f"{server.url}/web/latest/{url}")
     view.browser.value("document.querySelector('button[name=scripts]').click()")
     view.browser.wait_for("document.querySelector('iframe')?.sandbox.contains('allow-scripts')")
-
-
-def test_an_application_of_react_lives(view: View, site: Site) -> None:
-    paths = ["/apps/react/", "/shop.css", "/built/react.js", "/api/shop/items", "/api/shop/about"]
-    paths += [f"/api/shop/items/{number}" for number in range(1, 7)]
-    paths += ["/favicon.ico", "/swatches/2a9d8f"]
-    run(view, site.url_for("/apps/react/"), [fetched(site, path) for path in paths])
-    frame = view.browser.in_frame
-    assert frame("document.querySelectorAll('#items li img').length") == 6
-    frame("document.querySelector('button[data-item=\"1\"]').click() ?? true")
-    assert "compass" in frame("document.querySelector('#details')?.textContent")
-    frame("window.isStillTheSame = true; document.querySelector('#to-about').click() ?? true")
-    assert "boathouse" in frame("document.querySelector('#about')?.textContent")
-    assert frame("location.pathname") == "/apps/react/about"
-    frame("performance.getEntriesByType('resource').some(one => one.name.endsWith('/~/route'))")
-    frame("setTimeout(() => location.reload()) > 0")
-    assert "boathouse" in frame("!window.isStillTheSame && document.querySelector('#about')?.textContent")
-    assert view.refused() == 0
 
 
 LINKS = ("prefetch", "preload", "modulepreload", "prerender", "icon", "stylesheet", "manifest", "preconnect")
