@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.plugins_bundled.browser.chain import Crawl, Outcome, Snapshot
+from tests.plugins_bundled.browser.chain import Crawl, Snapshot
 from tests.site.serve import Site
 
 pytestmark = pytest.mark.browser
@@ -28,31 +28,17 @@ def kept(snapshot: Snapshot) -> str:
     return (snapshot.folder / "dom" / "output.html").read_text()
 
 
-@pytest.fixture(scope="module")
-def folded(crawl: Crawl, site: Site) -> tuple[Outcome, str]:
+def test_folded_parts_are_opened_and_nothing_else_is_pressed(crawl: Crawl, site: Site) -> None:
     page = opened(crawl, site, "/folded")
-    return page.run(EXPAND), kept(page)
-
-
-def test_details_of_a_group_and_of_others_are_all_open(folded: tuple[Outcome, str]) -> None:
-    outcome, html = folded
+    outcome, html = page.run(EXPAND), kept(page)
     assert outcome.result is not None, outcome
     assert outcome.result["output_str"] == "opened 3 details, 3 parts"
     assert html.count("<details open") == 3
-
-
-def test_accordions_and_read_more_show_their_text(folded: tuple[Outcome, str]) -> None:
-    assert '<div id="panel">' in folded[1]
-    assert "and the rest of it." in folded[1]
-
-
-def test_expanding_never_leaves_the_page_nor_sends_a_form(folded: tuple[Outcome, str], site: Site) -> None:
-    assert "<title>Folded</title>" in folded[1]
-    assert not site.hits("/red") + site.hits("/blue") + site.hits("/green")
-
-
-def test_what_opens_a_search_or_a_menu_is_not_pressed(folded: tuple[Outcome, str]) -> None:
-    assert '<div id="search-wrapper" hidden="">' in folded[1]
+    assert '<div id="panel">' in html
+    assert "and the rest of it." in html
+    assert '<div id="search-wrapper" hidden="">' in html, "what opens a search or a menu"
+    assert "<title>Folded</title>" in html
+    assert not site.hits("/red") + site.hits("/blue") + site.hits("/green"), "no form was sent"
 
 
 def test_a_page_without_folded_parts_has_no_result(crawl: Crawl, site: Site) -> None:

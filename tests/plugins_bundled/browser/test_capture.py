@@ -47,6 +47,11 @@ def colour(crawl: Crawl, site: Site) -> Snapshot:
     return captured(crawl, site, "/colour")
 
 
+@pytest.fixture(scope="module")
+def article(crawl: Crawl, site: Site) -> Snapshot:
+    return captured(crawl, site, "/article")
+
+
 @pytest.mark.default
 def test_screenshot_shows_the_colour_and_the_words(colour: Snapshot) -> None:
     assert colour.run(SCREENSHOT).status == "succeeded"
@@ -58,12 +63,11 @@ def test_screenshot_shows_the_colour_and_the_words(colour: Snapshot) -> None:
     assert drawn > 500, "the word on the page was not drawn"
 
 
-def test_the_thumbnail_is_the_top_of_the_page_in_a_few_kilobytes(crawl: Crawl, site: Site) -> None:
-    page = captured(crawl, site, "/article")
-    assert page.run(SCREENSHOT).status == "succeeded"
-    thumbnail = page.folder / "screenshot" / "thumbnail.webp"
+def test_the_thumbnail_is_the_top_of_the_page_in_a_few_kilobytes(article: Snapshot) -> None:
+    assert article.run(SCREENSHOT).status == "succeeded"
+    thumbnail = article.folder / "screenshot" / "thumbnail.webp"
     assert thumbnail.stat().st_size < 12_000
-    with Image.open(thumbnail) as small, Image.open(page.folder / "screenshot" / "screenshot.webp") as large:
+    with Image.open(thumbnail) as small, Image.open(article.folder / "screenshot" / "screenshot.webp") as large:
         assert (small.format, small.size) == ("WEBP", (360, 225))
         top = large.convert("L").crop((0, 0, 1440, 900)).resize(small.size)
         differences = ImageChops.difference(top, small.convert("L")).histogram()
@@ -168,16 +172,13 @@ def test_pdf_has_the_words_of_the_page(colour: Snapshot) -> None:
     assert set("ARCHIVED") <= letters(data)
 
 
-def test_pages_with_too_many_elements_are_not_drawn_in_their_whole_length(crawl: Crawl, site: Site) -> None:
-    big = captured(crawl, site, "/big-dom", CHROME_RENDER_MAX_NODES="1000")
+def test_a_page_with_too_many_elements_is_neither_drawn_whole_nor_printed(crawl: Crawl, site: Site) -> None:
+    big = captured(crawl, site, "/big-dom", CHROME_RENDER_MAX_NODES="1000", ACCESSIBILITY_MAX_NODES="1000")
     assert big.run(SCREENSHOT).status == "succeeded"
     assert not (big.folder / "screenshot" / "full.jpg").exists()
-
-
-def test_pdf_leaves_pages_with_too_many_elements_alone(crawl: Crawl, site: Site) -> None:
-    big = captured(crawl, site, "/big-dom", CHROME_RENDER_MAX_NODES="1000")
-    outcome = big.run(PDF)
-    assert (outcome.code, outcome.status) == (10, "skipped"), outcome
+    for hook in (PDF, ACCESSIBILITY):
+        outcome = big.run(hook)
+        assert (outcome.code, outcome.status) == (10, "skipped"), outcome
     assert not list((big.folder / "pdf").iterdir())
 
 
@@ -188,10 +189,9 @@ def test_a_long_page_is_printed_up_to_a_limit_and_says_so(crawl: Crawl, site: Si
     assert re.fullmatch(r"output\.pdf: the first 2 sheets of at least [\d,]+", outcome.result["output_str"])
 
 
-def test_mhtml_holds_the_page_and_its_pictures(crawl: Crawl, site: Site) -> None:
-    page = captured(crawl, site, "/article")
-    assert page.run(MHTML).status == "succeeded"
-    whole = email.message_from_bytes((page.folder / "mhtml" / "page.mhtml").read_bytes())
+def test_mhtml_holds_the_page_and_its_pictures(article: Snapshot) -> None:
+    assert article.run(MHTML).status == "succeeded"
+    whole = email.message_from_bytes((article.folder / "mhtml" / "page.mhtml").read_bytes())
     parts = {part.get_content_type() for part in whole.walk()}
     assert {"text/html", "text/css", "image/png"} <= parts
 
@@ -203,21 +203,15 @@ def test_mhtml_is_not_kept_beside_a_page_of_singlefile(colour: Snapshot) -> None
     assert colour.run(MHTML, MHTML_ALWAYS="true").status == "succeeded"
 
 
-def test_accessibility_is_what_a_screen_reader_says_in_its_order(crawl: Crawl, site: Site) -> None:
-    page = captured(crawl, site, "/article")
-    assert page.run(ACCESSIBILITY).status == "succeeded"
-    lines = (page.folder / "accessibility" / "accessibility.jsonl").read_text().splitlines()
+def test_accessibility_is_what_a_screen_reader_says_in_its_order(article: Snapshot) -> None:
+    assert article.run(ACCESSIBILITY).status == "succeeded"
+    lines = (article.folder / "accessibility" / "accessibility.jsonl").read_text().splitlines()
     said = [json.loads(line) for line in lines]
     assert said[0] | {"depth": 0, "role": "RootWebArea", "name": "On Keeping Pages - The Local Web"} == said[0]
     headings = [(each["level"], each["name"]) for each in said if each["role"] == "heading"]
     assert headings[0] == (1, "On Keeping Pages")
     assert {each["role"] for each in said} >= {"link", "image", "paragraph"}
     assert sum(each.get("name") == "On Keeping Pages" for each in said) == 1, "a text is said once"
-
-
-def test_accessibility_leaves_pages_with_too_many_elements_alone(crawl: Crawl, site: Site) -> None:
-    outcome = captured(crawl, site, "/big-dom", ACCESSIBILITY_MAX_NODES="1000").run(ACCESSIBILITY)
-    assert (outcome.code, outcome.status) == (10, "skipped"), outcome
 
 
 @pytest.mark.default

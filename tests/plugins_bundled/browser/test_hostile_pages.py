@@ -208,10 +208,3 @@ def test_only_web_addresses_are_opened(crawl: Crawl, url: str) -> None:
     assert (outcome.code, outcome.status) == (1, "failed"), outcome
     assert refused.run(TITLE).status == "failed"
     assert refused.close().code == 0
-
-
-def test_an_error_page_of_the_server_is_a_page(crawl: Crawl, site: Site) -> None:
-    missing = page(crawl, site, "/404")
-    assert missing.navigate().status == "succeeded"
-    assert missing.json("chrome/navigation.json")["status"] == 404
-    assert missing.run(TITLE).status == "succeeded"

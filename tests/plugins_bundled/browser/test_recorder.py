@@ -186,7 +186,7 @@ def test_a_shared_worker_of_another_page_is_none_of_this_one_nor_is_its_end(craw
     assert not [response.url for response in Recording(page, site).archive.responses() if "shared" in response.url]
 
 
-@pytest.mark.parametrize("path", ["/file.pdf", "/image.png", "/clip.webm", "/huge.bin?mb=3", "/urls.csv"])
+@pytest.mark.parametrize("path", ["/file.pdf", "/image.png", "/clip.webm", "/huge.bin?mb=3"])
 def test_a_file_is_asked_for_once_and_kept_whole(crawl: Crawl, site: Site, path: str) -> None:
     recording = recorded(crawl, site, path)
     assert site.hits(path) == 1
@@ -204,14 +204,9 @@ def test_of_a_pdf_in_a_page_the_file_is_recorded_and_not_the_browsers_viewer(cra
     assert {facts[site.url_for(path)].mime for path in paths} == {"application/pdf"}
 
 
-def test_a_page_that_leaves_at_once_is_kept_too(crawl: Crawl, site: Site) -> None:
-    recording = recorded(crawl, site, "/js-redirect")
-    recording.assert_kept("/js-redirect")
-
-
-def test_bytes_that_are_no_text_of_their_encoding_stay_as_they_are(crawl: Crawl, site: Site) -> None:
-    recording = recorded(crawl, site, "/bad-encoding")
-    recording.assert_kept("/bad-encoding")
+@pytest.mark.parametrize("path", ["/js-redirect", "/bad-encoding"])
+def test_a_page_that_leaves_at_once_or_is_no_text_is_kept_as_it_came(crawl: Crawl, site: Site, path: str) -> None:
+    recorded(crawl, site, path).assert_kept(path)
 
 
 def test_a_body_above_the_limit_is_cut_there(crawl: Crawl, site: Site) -> None:
@@ -371,11 +366,7 @@ def test_frames_are_documents_too(crawl: Crawl, site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    "type_",
-    [
-        *("text/html%20charset=utf-8", "text/html(x", "text/html,text/html", "text/html;charset=x,text/html", ""),
-        *("text/xsl", "text/plain", "application/xhtml%2Bxml", "text/plain,text/html", "text/html,*/*", "nonsense"),
-    ],
+    "type_", ["text/html%20charset=utf-8", "text/html(x", "text/html,*/*", "text/plain,text/html", "text/xsl", ""]
 )
 def test_types_are_read_as_the_browser_reads_them(crawl: Crawl, site: Site, type_: str) -> None:
     path = f"/typed?type={type_}"

@@ -13,14 +13,13 @@ if TYPE_CHECKING:
     from tests.plugins_bundled.providers.conftest import Provider
 
 
-@pytest.mark.parametrize("name", ["wget", "git", "node"])
-def test_a_program_on_the_path_is_found_with_version_and_hash(providers: "Provider", name: str) -> None:
-    path = shutil.which(name)
+def test_a_program_on_the_path_is_found_with_version_and_hash(providers: "Provider") -> None:
+    path = shutil.which("wget")
     assert path is not None
 
-    record = providers.ask("env", name).binary
+    record = providers.ask("env", "wget").binary
 
-    assert record["name"] == name
+    assert record["name"] == "wget"
     assert record["abspath"] == path
     assert record["binprovider"] == "env"
     assert str(record["version"]).count(".") >= 1

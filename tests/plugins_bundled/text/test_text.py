@@ -9,7 +9,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from archivebox.contract.discovery import read_plugin
 from archivebox.plugins.base.html_text import html_to_text
 from archivebox.plugins.base.stored_html import decode_html, find_page
 from archivebox.plugins.htmltotext.xml_text import xml_to_text
@@ -230,16 +229,3 @@ def test_a_path_that_leads_out_of_the_plugins_folder_is_not_read(tmp_path: Path)
     (tmp_path / "wget" / "wget.json").write_text('{"path": "../secret.html"}')
 
     assert find_page(tmp_path) is None
-
-
-def test_the_plugins_are_understood_without_a_warning() -> None:
-    names = ("env", "apt", "pip", "npm", "brew", "custom", "wget", "htmltotext", "parse_html_urls", "hashes")
-    plugins = {name: read_plugin(name, PLUGINS / name) for name in names}
-
-    assert {name: plugin.warnings for name, plugin in plugins.items() if plugin} == dict.fromkeys(names, ())
-    text = plugins["htmltotext"]
-    assert text is not None
-    assert (text.hooks[0].exclusive, text.hooks[0].after, text.hooks[0].page) == ((), ("dom",), False)
-    hashes = plugins["hashes"]
-    assert hashes is not None
-    assert hashes.hooks[0].derived
