@@ -1,7 +1,5 @@
 """Owns those who ask in tests of the API: passers-by, accounts of each role, tokens of each scope."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Pages of accounts and tokens: made, shown once, revoked, invited, given another role."""
 
-from __future__ import annotations
-
 import re
 
 from django.contrib.admin import site

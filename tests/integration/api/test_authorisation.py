@@ -1,7 +1,5 @@
 """Every address and method of the whole app asks for what its row says, of everybody: a new one without a row fails."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Whatever the entrance: the same request makes the same rows, what is wrong with one is said in the same words."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Callable, Sequence
 from typing import Any

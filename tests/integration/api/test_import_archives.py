@@ -1,7 +1,5 @@
 """The page that imports archived pages: who may name and upload what, what is shown, and what becomes of it."""
 
-from __future__ import annotations
-
 import re
 import time
 from pathlib import Path

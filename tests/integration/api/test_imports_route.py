@@ -1,7 +1,5 @@
 """Archived pages are imported by the API: a file in pieces, its report, and the job."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """An assistant searches, reads and adds by the Model Context Protocol, and is told no more than it asked for."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What those ask who look after an installation: is it ready, and what do its numbers say."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

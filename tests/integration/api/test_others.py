@@ -1,7 +1,5 @@
 """Feeds, the browser's extension, saved searches, jobs; and the API against its own description."""
 
-from __future__ import annotations
-
 import json
 import os
 import xml.etree.ElementTree as ET

@@ -1,7 +1,5 @@
 """Accounts and tokens: who comes in, with what, and until when; and the record of it."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

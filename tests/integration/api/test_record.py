@@ -1,7 +1,5 @@
 """Who changed what, when and from where: put on record, shown to administrators, forgotten in time."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 from typing import Any

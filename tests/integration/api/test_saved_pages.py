@@ -1,7 +1,5 @@
 """A page that SingleFile saved in somebody's browser becomes a Snapshot, once, and nobody's who may not add."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A second factor: asked for after the password, changed by who has confirmed; a wrong or used one is refused."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """Tags, notes, files, plugins, settings and personas by the API; personas and machines on pages."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 

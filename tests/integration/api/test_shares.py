@@ -1,7 +1,5 @@
 """Share links by the API: made, counted, revoked; their address is shown once."""
 
-from __future__ import annotations
-
 from urllib.parse import urlsplit
 
 from archivebox.accounts.audit import AuditEntry

@@ -1,7 +1,5 @@
 """Whatever address is asked, by whomever: nothing is told of a page that is not there for them."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass, field

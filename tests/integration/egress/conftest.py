@@ -1,7 +1,5 @@
 """Owns doors of the egress proxy that stand while a test runs, with the rules and the names that it gives them."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket

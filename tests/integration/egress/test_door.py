@@ -1,7 +1,5 @@
 """What goes out through the proxy, what does not, and what it says of both."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import socket

@@ -1,7 +1,5 @@
 """One message goes where the rules let it, over a connection that can be trusted, within its time."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Importing what was exported brings back the collection: the same rows, and files with the same digests."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

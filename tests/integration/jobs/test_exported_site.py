@@ -1,7 +1,5 @@
 """An exported site is opened as a file, is searched without a server, and runs nothing of what strangers wrote."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from pathlib import Path

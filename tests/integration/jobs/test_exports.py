@@ -1,7 +1,5 @@
 """An export holds each of its pages once, in each format, whoever dies when."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import hashlib

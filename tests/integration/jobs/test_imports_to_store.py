@@ -1,7 +1,5 @@
 """With STORAGE_URL, imported pages are stored like captured ones: while they are imported, or later."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import time

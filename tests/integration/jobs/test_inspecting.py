@@ -1,7 +1,5 @@
 """A source is inspected as a job before it is imported; uploaded files arrive in pieces, and go afterwards."""
 
-from __future__ import annotations
-
 import os
 from datetime import timedelta
 from pathlib import Path

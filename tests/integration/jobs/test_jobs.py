@@ -1,7 +1,5 @@
 """A job does what it is asked to all of its pages, each once, and says to which it could not."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """What an upload that was killed between files and rows has left is deleted, and nothing that has a row."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,7 +1,5 @@
 """Real collections of earlier versions: counts, dates, tags, files, accounts, schedules and settings."""
 
-from __future__ import annotations
-
 import hashlib
 import sqlite3
 from collections.abc import Iterator

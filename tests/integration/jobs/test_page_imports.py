@@ -1,7 +1,5 @@
 """Importing pages: files and rows, once, whole, and without a look outside of the source."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

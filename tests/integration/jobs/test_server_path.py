@@ -1,7 +1,5 @@
 """Which paths of the server may be named by who is not at its terminal."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path

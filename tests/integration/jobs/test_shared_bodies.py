@@ -1,7 +1,5 @@
 """Exports of pages that have bodies in common hold each page whole."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import shutil

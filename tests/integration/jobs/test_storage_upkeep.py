@@ -1,7 +1,5 @@
 """Once a day a machine deletes what no page has, a folder of the store at a time."""
 
-from __future__ import annotations
-
 from hashlib import sha256
 from pathlib import Path
 

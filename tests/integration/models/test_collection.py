@@ -1,7 +1,5 @@
 """Opening collections, by processes of their own: first use by many at once, the stamp, no collection at all."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

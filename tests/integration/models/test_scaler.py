@@ -1,7 +1,5 @@
 """The query by which Kubernetes decides how many workers there are counts the pages that may be visited now."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Of many who use one code, passkey answer or log-in at a time exactly one is accepted, on both databases."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier

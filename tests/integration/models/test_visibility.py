@@ -1,7 +1,5 @@
 """Who sees which rows: the one condition, and how pages come by their visibility."""
 
-from __future__ import annotations
-
 import pytest
 from django.contrib.auth.models import AnonymousUser, User
 

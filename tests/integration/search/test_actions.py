@@ -1,7 +1,5 @@
 """What is done to one page or to many: tags, new versions, another try, removal and its undoing."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 import pytest

@@ -1,7 +1,5 @@
 """The admin lists processes as people look for them, and changes nothing behind the engine's back."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

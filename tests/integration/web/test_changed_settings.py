@@ -1,7 +1,5 @@
 """A web server beside which no worker runs follows settings that another machine has changed."""
 
-from __future__ import annotations
-
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection

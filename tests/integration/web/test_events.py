@@ -1,7 +1,5 @@
 """What changes is told to everybody who looks, and to nobody else."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.webserver.events import Events

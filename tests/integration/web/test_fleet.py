@@ -1,7 +1,5 @@
 """Two machines with one database, the second of which was given nothing but its environment."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass

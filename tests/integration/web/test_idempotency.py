@@ -1,7 +1,5 @@
 """A POST with an Idempotency-Key runs once, also when the web server is killed while it carries it out."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

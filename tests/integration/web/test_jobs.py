@@ -1,7 +1,5 @@
 """What is done to many pages is begun, followed and undone on pages; searches are kept; failures stand by reason."""
 
-from __future__ import annotations
-
 import json
 import re
 

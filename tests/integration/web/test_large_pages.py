@@ -1,7 +1,5 @@
 """What a large archived page costs to show is bounded, and given back."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Idle, slow and greedy visitors take nothing from others."""
 
-from __future__ import annotations
-
 import http.client
 import resource
 import select

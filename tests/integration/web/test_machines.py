@@ -1,7 +1,5 @@
 """Machines say whether they work: one that works alone gives no sign of life, and is there all the same."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 

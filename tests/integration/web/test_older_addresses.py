@@ -1,7 +1,5 @@
 """Addresses that a page had in an earlier ArchiveBox lead to it."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.webserver.fixtures import Library

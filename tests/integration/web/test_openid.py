@@ -1,7 +1,5 @@
 """People come in by an OpenID provider, as whoever that is here; what it did not say to this browser counts nothing."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from itertools import count

@@ -1,7 +1,5 @@
 """What is kept of a page is chosen by what it is to people; plugins are chosen one by one by those who want that."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The ports of our own server and database are not archived, on whatever ports they listen."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

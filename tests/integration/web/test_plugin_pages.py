@@ -1,7 +1,5 @@
 """Plugins say what they save and lack; settings are forms that write to ArchiveBox.conf, or say why they do not."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """What runs is a tree with what it costs; one process shows its command, its output and its end, and can be ended."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

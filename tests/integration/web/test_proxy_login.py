@@ -1,7 +1,5 @@
 """Somebody whom a trusted proxy names is in, as whoever that is here; the proxy itself is in test_trusted_proxies."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The replay listener gives files of one snapshot to whoever has its capability, and nothing else."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

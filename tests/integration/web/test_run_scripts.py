@@ -1,7 +1,5 @@
 """What the pages of the app say of scripts: that they can run, what they could do, or why they stay off."""
 
-from __future__ import annotations
-
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client

@@ -1,7 +1,5 @@
 """Who looks at a crawl is shown what its browser shows, by one connection for all, which ends with the last of them."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Iterator

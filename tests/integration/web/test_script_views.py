@@ -1,7 +1,5 @@
 """A script view answers what was recorded to whoever has its host name, until it ends, and nothing else."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A share link shows replay and article of a page, or of what a search finds, until it ends; and nothing else."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 from pathlib import Path

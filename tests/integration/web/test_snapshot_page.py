@@ -1,7 +1,5 @@
 """The page of one snapshot: the best of what was kept first, safely shown, and all that people do to it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """The page of a snapshot whose files are in an object store."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

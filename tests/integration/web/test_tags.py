@@ -1,7 +1,5 @@
 """Tags are made, found by some of their letters, renamed, made one, and given up; their pages stay."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """What is in a backup is written down so that a kill, a power cut or a changed byte is told."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Other machines that share a PostgreSQL are told of work, if its transaction is committed."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from typing import Any

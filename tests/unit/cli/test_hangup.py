@@ -1,7 +1,5 @@
 """A command whose terminal is closed ends as by SIGHUP, whichever comes first: the signal, or a write that fails."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

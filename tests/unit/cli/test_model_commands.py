@@ -1,7 +1,5 @@
 """Commands of models make, change and remove what is typed or piped into them, and print records for the next."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """People get tables, programs JSON lines; what comes from archived pages steers no terminal."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

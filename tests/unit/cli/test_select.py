@@ -1,7 +1,5 @@
 """Rows are chosen by what people type; whatever cannot be understood is said, and nothing is chosen."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from uuid import NAMESPACE_DNS, UUID, uuid5
 

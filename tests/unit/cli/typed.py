@@ -1,7 +1,5 @@
 """Owns typing commands that work on rows in this very process, with records in a real pipe as their stdin."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import io

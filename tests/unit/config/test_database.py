@@ -1,7 +1,5 @@
 """Which database a collection has: by the environment, else by ArchiveBox.conf, else a file in the folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

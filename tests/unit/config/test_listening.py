@@ -1,7 +1,5 @@
 """Which ports our own server listens on."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Whose a database is: by our mark, else by its tables, without a byte written beside it."""
 
-from __future__ import annotations
-
 import sqlite3
 import subprocess
 import sys

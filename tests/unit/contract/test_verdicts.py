@@ -1,7 +1,5 @@
 """A verdict says what came of a page, and never more."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import pytest

@@ -1,7 +1,5 @@
 """A long list of URLs is added in parts: all of it or nothing, and nobody else waits for its end."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """A crawl's pages are counted as far as that is cheap, by indexes alone."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

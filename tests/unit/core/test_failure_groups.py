@@ -1,7 +1,5 @@
 """Failures are grouped as far as that is cheap, and tags are looked up on as many pages."""
 
-from __future__ import annotations
-
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext

@@ -1,7 +1,5 @@
 """Pages in an object store: stored, fetched, replaced, evicted, deleted and moved."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """Old records of processes go, failed ones later, and what an ArchiveResult came to stays."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from uuid import UUID
 

@@ -1,7 +1,5 @@
 """A signature holds for the hashes it was made of, for that page, by a key of the collection, and for nothing else."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Files of a page that is in the object store alone are read by ranges of its object."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import shutil

@@ -1,7 +1,5 @@
 """A difference shows what came and went, word by word where a line only changed."""
 
-from __future__ import annotations
-
 from archivebox.core.versions.text_differences import MOST_LINES, DiffKind, DiffLine, DiffWords, compare
 
 

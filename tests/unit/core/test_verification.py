@@ -1,7 +1,5 @@
 """A look at the files finds what is not as it was hashed."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from pathlib import Path

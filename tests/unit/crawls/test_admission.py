@@ -43,8 +43,6 @@ def test_pages_of_the_web_are_taken(text: str) -> None:
         ("file:///etc/passwd", Reason.SCHEME_REFUSED),
         ("ftp://example.com/", Reason.SCHEME_REFUSED),
         ("data:text/html,<script>", Reason.SCHEME_REFUSED),
-        ("mailto:a@example.com", Reason.SCHEME_REFUSED),
-        ("chrome://settings", Reason.SCHEME_REFUSED),
         ("view-source:https://example.com", Reason.SCHEME_REFUSED),
         ("blob:https://example.com/x", Reason.SCHEME_REFUSED),
     ],

@@ -1,7 +1,5 @@
 """Owns archives that tests make by hand, and imported pages as they lie in a collection."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterable, Mapping

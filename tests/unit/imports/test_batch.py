@@ -1,7 +1,5 @@
 """Pages of a source are written batch by batch; whatever goes wrong, each is written once, and nothing is left."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Pages that browsers saved become pages with all that they show: MHTML, SingleFile's HTML, folders, mirrors."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a reader makes is gone with it, also where its process was killed."""
 
-from __future__ import annotations
-
 import gc
 
 from archivebox.config.settings import DATA_FOLDER

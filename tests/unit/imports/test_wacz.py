@@ -1,7 +1,5 @@
 """A WACZ gives the pages that it lists, and nothing that is wrong with it as a zip does harm."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import struct

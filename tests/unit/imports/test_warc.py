@@ -1,7 +1,5 @@
 """The pages of a WARC are listed, each with what belongs to it, and shown; what is no page is not."""
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which charset documents and style sheets say they are written in, and which codec reads it."""
 
-from __future__ import annotations
-
 import pytest
 
 from archivebox.lib.charsets import codec_of, declared_in_css, declared_in_html

@@ -1,7 +1,5 @@
 """HTML that would hold up a parser for minutes, or fill the memory with its tree, is told before it is read."""
 
-from __future__ import annotations
-
 import pytest
 
 from archivebox.lib.html_probe import LARGE, ParserLimitError, check

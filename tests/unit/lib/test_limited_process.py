@@ -1,7 +1,5 @@
 """Work in a process of its own ends at its limits, and takes nothing from who asked for it."""
 
-from __future__ import annotations
-
 import psutil
 import pytest
 

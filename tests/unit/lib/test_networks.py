@@ -1,7 +1,5 @@
 """Which hosts lead into networks of our own."""
 
-from __future__ import annotations
-
 from ipaddress import ip_address
 
 import pytest

@@ -1,7 +1,5 @@
 """Amounts as people read and write them."""
 
-from __future__ import annotations
-
 import pytest
 
 from archivebox.lib.quantities import parse_size, size

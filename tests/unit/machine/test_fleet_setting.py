@@ -1,7 +1,5 @@
 """Settings are those of all machines that share a database; what a machine says of its own goes before."""
 
-from __future__ import annotations
-
 import pytest
 from django.db import connection
 

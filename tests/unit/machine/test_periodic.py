@@ -1,7 +1,5 @@
 """A periodic task is done once in a while in all, whoever asks, and again after a crash."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta

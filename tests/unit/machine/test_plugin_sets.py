@@ -1,7 +1,5 @@
 """Where the plugins of machines that share a database differ, each says so."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

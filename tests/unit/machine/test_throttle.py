@@ -1,7 +1,5 @@
 """How often somebody may guess a password, on all machines together."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from threading import Barrier

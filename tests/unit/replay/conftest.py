@@ -1,7 +1,5 @@
 """Large documents are kept beside what a test records."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

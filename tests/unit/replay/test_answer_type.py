@@ -1,7 +1,5 @@
 """Documents, styles and scripts are shown in the charset and as the type that the browser took them for."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

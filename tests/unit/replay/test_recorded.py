@@ -1,7 +1,5 @@
 """What was recorded is found by its URL, or by what differs from it in nothing that matters, and comes as it was."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Records are read where they lie and never past their end, also where one URL was answered twice within a second."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Large documents are rewritten once, in a process with limits, and serve everybody who looks at them."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

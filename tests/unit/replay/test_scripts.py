@@ -1,7 +1,5 @@
 """Addresses, documents, bodies and sockets of pages whose scripts run."""
 
-from __future__ import annotations
-
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor

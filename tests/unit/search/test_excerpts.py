@@ -1,7 +1,5 @@
 """The piece of a text that answers a question."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

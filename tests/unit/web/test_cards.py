@@ -1,7 +1,5 @@
 """What a list shows of a page that it has no picture of."""
 
-from __future__ import annotations
-
 import pytest
 
 from archivebox.core.snapshot import Snapshot

@@ -1,7 +1,5 @@
 """Looking at open connections leaves every other file as it is."""
 
-from __future__ import annotations
-
 import sqlite3
 import subprocess
 import sys

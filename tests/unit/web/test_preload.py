@@ -1,7 +1,5 @@
 """A server that runs draws the pages that it was started with, whatever becomes of their files."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

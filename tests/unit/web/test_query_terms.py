@@ -1,7 +1,5 @@
 """A term goes into a query and out of it again, and leaves the rest as it was typed."""
 
-from __future__ import annotations
-
 import pytest
 
 from archivebox.web.library.query_terms import has, terms, toggled

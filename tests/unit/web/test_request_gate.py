@@ -1,7 +1,5 @@
 """Who may upload sends larger bodies; everybody else is told before the first byte."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 

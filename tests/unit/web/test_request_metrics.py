@@ -1,7 +1,5 @@
 """Each request is counted by its method and status, with its time."""
 
-from __future__ import annotations
-
 import asyncio
 
 from archivebox.web.middleware.request_gate import Message, Receive, Scope, Send

@@ -1,7 +1,5 @@
 """How guesses and commands are written."""
 
-from __future__ import annotations
-
 import pytest
 
 from archivebox.web.templatetags.shown import pace, roughly, with_commands

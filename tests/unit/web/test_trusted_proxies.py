@@ -1,7 +1,5 @@
 """What a proxy says of its visitors is believed of those that are listed, and of nobody else."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """What is told to whom, and what becomes of messages that are not taken."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from datetime import timedelta

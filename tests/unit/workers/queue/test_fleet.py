@@ -1,7 +1,5 @@
 """Where machines share a database, nothing waits for one that has fallen silent."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """What failed for want of time or memory is tried again once the machine is idle."""
 
-from __future__ import annotations
-
 import os
 from datetime import timedelta
 

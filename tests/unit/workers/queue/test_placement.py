@@ -1,7 +1,5 @@
 """A crawl is open on one machine, and on another where it has more pages than these begin."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Where the server of this collection is, is known while it runs; the next one waits for its end."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess
