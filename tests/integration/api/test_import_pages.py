@@ -1,10 +1,7 @@
 """A list is looked at before it is added, added part by part, and undone."""
 
-from __future__ import annotations
-
 import csv
 import io
-import json
 import re
 import zipfile
 from datetime import UTC, datetime
@@ -177,7 +174,6 @@ def zipped() -> bytes:
     ("content", "sentence"),
     [
         (b"", "has no URL in it"),
-        (b"Nothing to see here.", "has no URL in it"),
         (zipped(), "not a WACZ file"),
         (b"\x89PNG\r\n\x1a\n" + bytes(1000), "holds no text"),
         (b'<!DOCTYPE x [<!ENTITY a "b">]><rss><channel>&a;</channel></rss>', "declares XML entities"),
@@ -187,16 +183,6 @@ def test_what_is_no_list_is_refused_with_a_sentence(editor: Caller, content: byt
     answer = give(editor, content, "strange")
     assert (answer.status_code, sentence in page_of(answer)) == (422, True), page_of(answer)
     assert not Job.objects.exists()
-
-
-def test_the_index_of_an_older_archivebox_is_read(editor: Caller) -> None:
-    links = [{"url": "https://old.example/", "title": "Old", "tags": "a,b", "timestamp": "1500000000.0"}]
-    give(editor, json.dumps({"info": "", "links": links}).encode(), "index.json")
-    assert Job.objects.get().memory["fresh"] == 1
-
-
-def test_viewers_import_nothing(caller: Make) -> None:
-    assert caller("viewer").client.get("/import/").status_code == 403
 
 
 def test_a_page_that_no_parser_is_to_read_is_refused_with_a_sentence(caller: Make) -> None:

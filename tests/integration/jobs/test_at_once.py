@@ -1,7 +1,5 @@
 """What is done to a few pages is done at once, and undone to those that it changed."""
 
-from __future__ import annotations
-
 import pytest
 from django.contrib.auth.models import User
 
@@ -9,8 +7,8 @@ from archivebox.base_models.users import system_user
 from archivebox.core.models import Snapshot
 from archivebox.core.tags.assign_tags import tag
 from archivebox.jobs.at_once import FEW, can_undo, do, undo
-from archivebox.jobs.begin import JobRefusedError, JobRequest
-from archivebox.jobs.models import Job, JobFailure
+from archivebox.jobs.begin import JobRequest
+from archivebox.jobs.models import JobFailure
 from tests import factories
 
 pytestmark = [pytest.mark.usefixtures("collection"), pytest.mark.database]
@@ -65,12 +63,6 @@ def test_many_and_what_takes_long_are_left_to_workers(user: User, pages: list[Sn
     factories.crawl(*(f"https://many.example/{number}" for number in range(FEW)))
     assert do(JobRequest("tag", created_by=user, options={"tags": ["old"]}, query="")).status == "queued"
     assert do(JobRequest("remove", created_by=user, query="host:nowhere.example")).status == "queued"
-
-
-def test_what_is_refused_leaves_nothing(user: User, pages: list[Snapshot]) -> None:
-    with pytest.raises(JobRefusedError, match="Name one tag"):
-        do(JobRequest("tag", created_by=user, snapshots=[pages[0].pk]))
-    assert not Job.objects.exists()
 
 
 def test_a_page_that_is_gone_is_said(user: User, pages: list[Snapshot]) -> None:

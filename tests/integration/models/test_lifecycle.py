@@ -1,38 +1,14 @@
 """What the models' own methods do for a crawl, and for authors of plugins."""
 
-from __future__ import annotations
-
 import pytest
 from django.contrib.auth.models import User
 
-from archivebox.core.models import ArchiveResult
-from archivebox.crawls.models import Crawl, CrawlRun
 from archivebox.hooks import discover_hooks, process_hook_records, run_hook
 from archivebox.lib.jsonl import JSON
-from archivebox.machine.models import Machine, Process
-from archivebox.workers.queue.ticks import tick
-from tests.factories import crawl, leased, plugin, snapshot
-from tests.status_triggers import arrange
+from archivebox.machine.models import Process
+from tests.factories import plugin, snapshot
 
 pytestmark = pytest.mark.usefixtures("collection")
-
-
-def test_a_crawl_is_sealed_when_its_pages_and_runs_are() -> None:
-    one = crawl("https://example.com/1", "https://example.com/2")
-    tick(Crawl.objects.get(pk=one.pk))
-    run = CrawlRun.of(one.pk, Machine.current().pk)
-    run.transition("start")
-    for page in one.snapshot_set.all():
-        held = leased(page)
-        held.transition("start")
-        arrange(held.archiveresult_set.all(), status="skipped")
-        held.transition("seal", owner=None, retry_at=None)
-    tick(Crawl.objects.get(pk=one.pk))
-    assert Crawl.objects.get(pk=one.pk).status == "started"
-    run.transition("seal")
-    tick(Crawl.objects.get(pk=one.pk))
-    sealed = Crawl.objects.get(pk=one.pk)
-    assert (sealed.status, sealed.retry_at, sealed.owner) == ("sealed", None, None)
 
 
 def test_hooks_by_hand() -> None:
@@ -87,11 +63,3 @@ def test_records_belong_to_the_model_and_the_owner_that_are_named() -> None:
     process_hook_records([{"type": "Snapshot", "url": f"{page.url}#third"}], given)
     owned = page.crawl.snapshot_set.get(created_by=somebody)
     assert owned.output_dir.startswith("users/somebody/")
-
-
-def test_a_result_belongs_to_one_hook_of_one_snapshot() -> None:
-    plugin("single", {"on_Snapshot__10_a.sh": "true\n"})
-    page, other = snapshot(), snapshot()
-    for one in (page, other):
-        one.create_pending_archiveresults()
-    assert ArchiveResult.objects.filter(plugin="single").count() == 2

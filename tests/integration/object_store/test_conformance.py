@@ -38,15 +38,10 @@ def test_an_object_is_replaced_by_the_next_under_its_key(store: ObjectStore) -> 
 @pytest.mark.parametrize(
     ("start", "stop", "expected"),
     [
-        (0, None, "0123456789"),
-        (3, 7, "3456"),
-        (9, None, "9"),
-        (8, 100, "89"),
-        (10, None, ""),
-        (99, 120, ""),
+        (0, None, "0123456789"), (3, 7, "3456"), (9, None, "9"), (8, 100, "89"), (10, None, ""), (99, 120, ""),
         (4, 4, ""),
     ],
-)
+)  # fmt: skip
 def test_a_range_is_what_lies_in_it(store: ObjectStore, start: int, stop: int | None, expected: str) -> None:
     store.put_bytes("a", b"0123456789")
     assert everything(store, "a", start, stop) == expected.encode()

@@ -43,16 +43,11 @@ open_store(sys.argv[1]).put_file(sys.argv[2], StoppingFile(data), len(data), sys
 """Uploads what it reads, up to a byte, and waits there to be killed."""
 
 CALLS: tuple[Callable[[ObjectStore], object], ...] = (
-    lambda store: store.put_bytes("a", b"x"),
-    lambda store: store.put_file("a", file_of(LARGE), len(LARGE)),
-    lambda store: store.begin_upload("a"),
-    lambda store: store.abort_upload("a", "some-upload"),
-    lambda store: list(store.uploads("")),
-    lambda store: everything(store, "a"),
-    lambda store: store.size_of("a"),
-    lambda store: store.delete(["a"]),
-    keys,
-)
+    lambda store: store.put_bytes("a", b"x"), lambda store: store.put_file("a", file_of(LARGE), len(LARGE)),
+    lambda store: store.begin_upload("a"), lambda store: store.abort_upload("a", "some-upload"),
+    lambda store: list(store.uploads("")), lambda store: everything(store, "a"), lambda store: store.size_of("a"),
+    lambda store: store.delete(["a"]), keys,
+)  # fmt: skip
 """Everything that a store can be asked."""
 
 

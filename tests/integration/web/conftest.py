@@ -6,12 +6,5 @@ from tests.webserver.fixtures import browser, library, library_with_workers, pub
 from tests.webserver.in_process import pages
 
 __all__ = [
-    "browser",
-    "collection",
-    "library",
-    "library_with_workers",
-    "pages",
-    "public_library",
-    "shared_library",
-    "store",
-]
+    "browser", "collection", "library", "library_with_workers", "pages", "public_library", "shared_library", "store",
+]  # fmt: skip

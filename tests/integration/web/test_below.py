@@ -1,7 +1,5 @@
 """The app below a path of a host, behind a proxy that takes the path away or leaves it."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator
@@ -15,23 +13,9 @@ from tests.webserver.server import Server, Visitor
 
 HOST = "host.example"
 PAGES = (
-    "",
-    "crawls/",
-    "add/",
-    "tags/",
-    "jobs/",
-    "failures/",
-    "processes/",
-    "plugins/",
-    "settings/",
-    "schedules/",
-    "schedules/new/",
-    "tokens/",
-    "people/",
-    "people/record/",
-    "webhooks/",
-    "admin/",
-)
+    "", "crawls/", "add/", "tags/", "jobs/", "failures/", "processes/", "plugins/", "settings/", "schedules/",
+    "schedules/new/", "tokens/", "people/", "people/record/", "webhooks/", "admin/",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """What pages are drawn with: little to load, a colour of an archived page that only its hue is taken from."""
 
-from __future__ import annotations
-
 import gzip
 import re
 
@@ -38,15 +36,6 @@ def test_the_library_loads_less_than_100_kb_before_its_first_paint(library: Libr
     assert len(parts) > 8
     assert len(fonts) == 1
     assert len(page.body) + sum(len(loaded(library, part).body) for part in parts) < MOST
-
-
-def test_the_font_of_titles_is_one_file_under_one_address_with_its_licence(library: Library) -> None:
-    html, style = library.visitor.get("/").text, loaded(library, "/static/web/archivebox.css")
-    named = re.findall(r'url\("([^"]+)"\)', gzip.decompress(style.body).decode())
-    assert f'rel="preload" href="/static/web/{named[0]}"' in html
-    assert sum(len(loaded(library, f"/static/web/{name}").body) for name in named) <= 30_000
-    assert loaded(library, f"/static/web/{named[0]}").headers["content-type"] == "font/woff2"
-    assert "SIL OPEN FONT LICENSE" in loaded(library, "/static/web/vendor/fraunces.LICENSE").text
 
 
 SAY = """

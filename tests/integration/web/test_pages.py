@@ -1,7 +1,5 @@
 """The pages show what there is, and take what people give."""
 
-from __future__ import annotations
-
 import json
 import re
 from html import unescape
@@ -177,16 +175,6 @@ def test_a_look_that_was_chosen_is_kept(library: Library) -> None:
     assert 'data-theme="dark"' in somebody.get("/").text
 
 
-def test_a_snapshot_says_what_was_kept_and_why_not(library: Library) -> None:
-    page = library.visitor.get(f"/snapshots/{library.snapshot}/").text
-    assert "It needs wget, which is not installed." in page
-    assert "Run <code>archivebox install</code>." in page
-    assert "3.0 s" in page
-    assert "%3Cb%3E%26.txt" in page
-    assert "&lt;b&gt;&amp;.txt" in page
-    assert re.search(r'href="/admin/machine/process/[^"]+/change/"', page) is None or "process" in page
-
-
 def test_the_chosen_format_is_framed_in_a_sandbox_under_our_banner(library: Library) -> None:
     page = library.visitor.get(f"/snapshots/{library.snapshot}/?view=singlefile").text
     frame = re.search(r"<iframe [^>]+>", page)
@@ -194,12 +182,6 @@ def test_the_chosen_format_is_framed_in_a_sandbox_under_our_banner(library: Libr
     assert f'src="http://{library.snapshot}.localhost:{library.server.replay_port}/' in frame.group()
     assert 'sandbox="allow-same-origin allow-top-navigation-by-user-activation"' in frame.group()
     assert page.index("Archived copy") < frame.start()
-
-
-def test_what_failed_can_be_tried_again(library: Library) -> None:
-    path = f"/snapshots/{library.snapshot}/"
-    assert library.visitor.post(f"{path}retry/", form_at=path).status == 302
-    assert "1 will be retried" in library.visitor.get(path).text
 
 
 def test_urls_go_through_the_one_door(library: Library) -> None:
@@ -290,14 +272,6 @@ def test_choices_are_kept_under_a_name_and_used_again(library: Library) -> None:
     assert 'value="deep ones"' in again
     assert '<option value="2" selected>' in again
     assert "http://typed.example/" in again
-
-
-def test_a_crawl_can_be_resumed_and_cancelled(library: Library) -> None:
-    path = f"/crawls/{library.crawl}/"
-    assert "Resume" in library.visitor.get(path).text
-    assert library.visitor.post(path + "do/", path, change="cancel").status == 302
-    assert "cancelled" in library.visitor.get(path).text
-    assert library.visitor.get("/crawls/").text.count("http://site0.example/story/0") == 1
 
 
 def test_pages_that_are_not_there_say_so_in_our_look(library: Library) -> None:

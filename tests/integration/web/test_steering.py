@@ -1,7 +1,5 @@
 """What people do to a crawl from its page: patterns are tried on its queue first, and hold from then on."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -81,11 +79,3 @@ def test_what_cannot_hold_is_refused_in_a_sentence_and_changes_nothing(client: C
     assert client.post(f"{path}limits/", {"max_depth": "-1"}).status_code == 422
     assert client.post(f"{path}do/", {"change": "fly"}).status_code == 404
     assert open_urls() == set(URLS)
-
-
-def test_settings_of_a_crawl_have_labels_and_their_keys_beside_them(client: Client) -> None:
-    page = page_of(client.get(f"/crawls/{factories.crawl(*URLS).pk}/?show=settings"))
-    row = page.partition('<th scope="row">Maximum URLs ')[2].partition("</tr>")[0]
-    assert "<code>MAX_URLS</code>" in row
-    assert "not set" in row
-    assert "null" not in row
