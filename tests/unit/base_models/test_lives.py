@@ -1,7 +1,5 @@
 """Every line of every table of transitions on real rows, and every line that is not there."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 
@@ -109,16 +107,6 @@ def test_the_tables_name_every_state() -> None:
     for machine, _, table in TABLES.values():
         assert {state.id for state in machine.states} == set(table)
         assert not any(state.final for state in machine.states)
-
-
-@pytest.mark.parametrize("kind", [*TABLES])
-def test_the_library_would_carry_out_the_same(kind: str) -> None:
-    """python-statemachine finds what entering a state calls, and asks for it by itself."""
-    machine, make, table = TABLES[kind]
-    item = make()
-    for state, events in table.items():
-        item.status = state
-        assert {event.id for event in machine(model=item, state_field="status").allowed_events} == set(events)
 
 
 STATES = [choice.value for choice in ArchiveResult.StatusChoices]

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest
@@ -101,12 +99,6 @@ class TestFence:
             first.transition("start")
         assert not first.update_and_requeue(title="stolen")
         assert (first.title, again(first).title) == ("", "")
-
-    def test_a_transition_that_the_table_does_not_know(self) -> None:
-        item = snapshot()
-        with pytest.raises(TransitionRefusedError, match="is queued"):
-            item.transition("seal")
-        assert again(item).status == "queued"
 
     def test_a_row_that_changed_its_status_meanwhile(self) -> None:
         item = snapshot()

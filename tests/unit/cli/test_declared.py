@@ -1,7 +1,5 @@
 """Every command is declared once, has a page of help, and a body that takes just its options."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import os
@@ -40,21 +38,6 @@ ALL = dict(commands())
 def _data_dir(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Commands choose a data folder by the environment, and leave their choice there."""
     monkeypatch.setenv("DATA_DIR", str(tmp_path))
-
-
-def test_the_commands_that_people_are_promised_are_there() -> None:
-    promised = {
-        "init", "add", "status", "list", "search", "remove", "update", "run", "worker", "orchestrator", "config get",
-        "config set", "config explain", "config list", "doctor", "version", "help", "manage", "process list",
-        "process tree", "process show", "process tail", "process kill", "machine list", "binary list", "install",
-        "plugin list", "plugin show", "plugin run", "plugin lint", "crawl list", "crawl pause", "crawl resume",
-        "crawl cancel", "snapshot show", "snapshot verify", "snapshot pause", "snapshot resume", "snapshot cancel",
-        "server",
-        *(f"{model} {act}" for model in ("crawl", "snapshot", "tag", "binary", "persona")
-          for act in ("create", "list", "update", "delete")),
-        "archiveresult create", "archiveresult list", "archiveresult update",
-    }  # fmt: skip
-    assert promised <= {" ".join(path) for path in ALL}
 
 
 @pytest.mark.parametrize("path", ALL, ids=" ".join)

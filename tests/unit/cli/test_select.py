@@ -115,6 +115,7 @@ def test_versions_of_a_url_are_retired_and_come_back(collection: DataFolder) -> 
     }
     assert find_snapshot("https://A.test") == Snapshot.objects.get(crawl=new)
     assert retire(Snapshot.objects.filter(crawl=old, url=A)) == 1
+    assert retire(Snapshot.objects.filter(crawl=old, url=A)) == 0  # and their time goes on
     assert urls(crawl=str(old.pk)) == {B}
     assert urls(retired=True) == {A}
     assert restore(snapshots(retired=True)) == 1

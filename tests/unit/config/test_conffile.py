@@ -73,23 +73,8 @@ def test_a_change_leaves_everything_else_as_it_was(conf: Path) -> None:
 
 
 VALUES = (
-    "",
-    " ",
-    "a",
-    " a ",
-    '"',
-    '"a"',
-    "'a'",
-    "''",
-    "a\nb",
-    "[1]",
-    "#a",
-    "= b",
-    '{"a": "b"}',
-    "日本",
-    "\x85a",
-    "a\u2028b",
-)
+    "", " ", "a", " a ", '"', '"a"', "'a'", "''", "a\nb", "[1]", "#a", "= b", '{"a": "b"}', "日本", "\x85a", "a\u2028b",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("value", [*VALUES, "a\tb", "%(x)s ${y}", "x" * 100_000])

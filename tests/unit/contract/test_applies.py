@@ -7,7 +7,6 @@ import pytest
 
 from archivebox.contract.applies import ANY_PAGE, Applies, PageFacts, read_applies
 from archivebox.contract.discovery import read_plugin
-from archivebox.contract.reasons import sentence
 from archivebox.lib.jsonl import JSON
 
 PDF = PageFacts("https://example.com/a.pdf", 200, "application/pdf")
@@ -48,11 +47,6 @@ def test_a_hook_is_skipped_for_what_it_is_not_for(
     conditions: dict[str, JSON], facts: PageFacts, refused: str | None
 ) -> None:
     assert applies(**conditions).reason_against("https://example.com/", facts) == refused
-
-
-def test_the_reason_reads_as_a_sentence() -> None:
-    assert sentence("not_applicable:application/pdf") == "It is not for application/pdf."
-    assert sentence("not_applicable") == "It does not apply to this page."
 
 
 def test_only_media_type_and_status_wait_for_a_navigation() -> None:

@@ -25,21 +25,11 @@ def test_both_spellings_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        b"wget",
-        b"{",
-        b"{}",
-        b'{"name": ""}',
-        b'{"name": 5}',
-        b'{"name": "-rf"}',
-        b'{"name": "../sh"}',
-        b'{"name": "/bin/sh"}',
-        b'{"name": "a b"}',
-        b'{"name": "wget", "binproviders": 5}',
-        b'{"name": "wget", "binproviders": ["APT;"]}',
-        b'{"name": "wget", "overrides": [1]}',
-        b"\xff\0",
+        b"wget", b"{", b"{}", b'{"name": ""}', b'{"name": 5}', b'{"name": "-rf"}', b'{"name": "../sh"}',
+        b'{"name": "/bin/sh"}', b'{"name": "a b"}', b'{"name": "wget", "binproviders": 5}',
+        b'{"name": "wget", "binproviders": ["APT;"]}', b'{"name": "wget", "overrides": [1]}', b"\xff\0",
     ],
-)
+)  # fmt: skip
 def test_a_line_that_names_no_program_is_left_out_alone(tmp_path: Path, line: bytes) -> None:
     path = tmp_path / "binaries.jsonl"
     path.write_bytes(line + b'\n{"name": "git"}\n')

@@ -1,8 +1,6 @@
 """Which failures are final: the table, and that what comes of a run follows it."""
 
-import re
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -57,12 +55,3 @@ def test_who_was_killed_without_a_word_runs_again(kind: dict[str, Any]) -> None:
     assert outcome(EndedRun(-9, EndReason.SIGNALLED, **kind)).retry
     assert outcome(EndedRun(None, EndReason.LOST, **kind)).retry
     assert outcome(EndedRun(-9, EndReason.SIGNALLED, taken_over=True, unwatched=True, **kind)).retry
-
-
-def test_the_documented_table_is_the_table() -> None:
-    """In docs/plugin-topics.md: a row for each way of trying again, in the same order."""
-    text = (Path(__file__).parents[3] / "docs" / "plugin-topics.md").read_text()
-    section = text.partition("`archivebox/contract/failures.py`")[2].partition("Killed processes, full disks")[0]
-    rows = [set(re.findall(r"`(\w+)`", line.split("|")[2])) for line in section.splitlines()[4:] if line]
-    expected = [{str(reason) for reason, policy in FAILURES.items() if policy.retried is way} for way in Retried]
-    assert rows == expected

@@ -1,7 +1,5 @@
 """Formats are what can be looked at, best first; nothing that was not to be had is among them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import pytest
@@ -100,17 +98,11 @@ def test_the_best_text_is_that_of_the_lowest_rank() -> None:
 @pytest.mark.parametrize(
     ("mimetype", "kind"),
     [
-        ("text/html", FormatKind.PAGE),
-        ("application/xhtml+xml", FormatKind.PAGE),
-        ("image/svg+xml", FormatKind.PICTURE),
-        ("application/pdf", FormatKind.PDF),
-        ("audio/mpeg", FormatKind.MEDIA),
-        ("text/csv", FormatKind.TEXT),
-        ("application/rss+xml", FormatKind.TEXT),
-        ("application/x-ndjson", FormatKind.TEXT),
-        ("application/zip", FormatKind.OTHER),
-        ("", FormatKind.OTHER),
+        ("text/html", FormatKind.PAGE), ("application/xhtml+xml", FormatKind.PAGE),
+        ("image/svg+xml", FormatKind.PICTURE), ("application/pdf", FormatKind.PDF), ("audio/mpeg", FormatKind.MEDIA),
+        ("text/csv", FormatKind.TEXT), ("application/rss+xml", FormatKind.TEXT),
+        ("application/x-ndjson", FormatKind.TEXT), ("application/zip", FormatKind.OTHER), ("", FormatKind.OTHER),
     ],
-)
+)  # fmt: skip
 def test_the_type_of_a_file_says_how_it_is_shown(mimetype: str, kind: FormatKind) -> None:
     assert kind_of(mimetype) is kind

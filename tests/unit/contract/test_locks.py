@@ -1,7 +1,5 @@
 """What bundled plugins have pip install is known to the last file."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -12,10 +10,6 @@ from tests.suite.locks import locked_requests, requirements_of
 
 REQUESTS = dict(locked_requests())
 _PINNED = re.compile(r"([A-Za-z0-9._-]+)==\S+(?: ;.*)?(?: \\\n    --hash=sha256:[0-9a-f]{64})+")
-
-
-def test_there_are_such_plugins() -> None:
-    assert {"trafilatura", "ytdlp"} <= REQUESTS.keys()
 
 
 @pytest.mark.parametrize("plugin", REQUESTS)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from datetime import timedelta
 from pathlib import Path
 
@@ -116,15 +114,6 @@ class TestQuerysets:
         assert [one.status for one in rows.in_back_off()] == ["backoff"]
         assert [one.status for one in rows.started()] == ["started"]
         assert [one.status for one in rows.succeeded()] == ["succeeded"]
-
-    def test_words_for_people(self) -> None:
-        result = ArchiveResult(snapshot=snapshot(), plugin="wget", reason="missing_binary:wget")
-        assert "wget" in result.sentence
-        assert result.action
-        assert ArchiveResult(plugin="x").sentence == ""
-        assert str(result) == "wget: queued"
-        assert result.output_dir == f"{result.snapshot.output_dir}/wget"
-        assert result.created_by == result.snapshot.created_by
 
 
 def test_back_off_grows_by_four_with_jitter_to_an_hour() -> None:

@@ -1,7 +1,5 @@
 """A schedule whose time has come makes a crawl, or says why not; its links are archived once."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta

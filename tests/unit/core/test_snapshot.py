@@ -1,17 +1,14 @@
-from __future__ import annotations
-
 import re
 
 import pytest
 from django.db import IntegrityError
 
-from archivebox.base_models.visibility import EVERYTHING
 from archivebox.base_models.work import Request
 from archivebox.core.crawl_control.retry import RETRIABLE, retry_missing, retry_program, retry_results
 from archivebox.core.models import ArchiveResult, Note, Snapshot, Tag
 from archivebox.core.statemachines import SnapshotMachine
 from archivebox.core.tag import split_tags
-from archivebox.core.versions.url_versions import latest_versions, replace_older, restore, retire
+from archivebox.core.versions.url_versions import replace_older
 from archivebox.crawls.control import cancel, pause, resume
 from archivebox.crawls.models import Crawl
 from archivebox.hooks import discover_hooks
@@ -254,15 +251,6 @@ class TestRetry:
 
 
 class TestVersions:
-    def test_the_latest_and_the_retired(self) -> None:
-        first, second = snapshot(), snapshot()
-        assert latest_versions([first.url, NEXT], EVERYTHING) == {first.url: second.pk}
-        assert list(Snapshot.objects.of_url(first.url)) == [second, first]
-        assert retire(Snapshot.objects.filter(pk=second.pk)) == 1
-        assert retire(Snapshot.objects.filter(pk=second.pk)) == 0
-        assert latest_versions([first.url], EVERYTHING) == {first.url: first.pk}
-        assert restore(Snapshot.objects.filter(pk=second.pk)) == 1
-
     def test_older_ones_go_once_the_new_one_is_archived_and_it_gets_their_notes(self) -> None:
         first, second = snapshot(), snapshot()
         Note.objects.create(snapshot=first, text="mine")

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest
@@ -8,7 +6,7 @@ from django.utils import timezone
 
 from archivebox.base_models.rows import new_id
 from archivebox.crawls.crawl import URLS_KEPT
-from archivebox.crawls.models import Crawl, CrawlRun, CrawlSchedule, Domain
+from archivebox.crawls.models import Crawl, CrawlRun, CrawlSchedule
 from archivebox.machine.models import Machine
 from tests.factories import crawl, row
 from tests.status_triggers import arrange
@@ -83,12 +81,6 @@ def test_processes_and_names() -> None:
     assert list(Crawl.objects.all().open()) == [one]
     shared = ["fleet"] if connection.vendor == "postgresql" else []
     assert [layer.name for layer in one.layers()] == [*shared, "file", "machine", "environment", "persona", "crawl"]
-
-
-def test_a_host_is_one_row() -> None:
-    Domain.objects.create(name="example.com")
-    with pytest.raises(IntegrityError):
-        Domain.objects.create(name="example.com")
 
 
 def test_a_crawl_is_called_by_its_label_or_its_first_url_and_how_many_more() -> None:

@@ -1,7 +1,5 @@
 """A HAR gives its pages; what it says wrongly is named, and it is never in memory as a whole."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path
@@ -71,17 +69,11 @@ def test_a_har_without_content_says_how_it_is_saved(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        "",
-        "[]",
-        "{}",
-        '{"log": {}}',
-        '{"log": {"entries": [',
-        '{"log": 7}',
-        "[" * 100_000,
+        "", "[]", "{}", '{"log": {}}', '{"log": {"entries": [', '{"log": 7}', "[" * 100_000,
         '{"log": {"entries": ' + "[" * 100_000,
     ],
     ids=["empty", "array", "no log", "no entries", "cut", "number", "deep", "deep entries"],
-)
+)  # fmt: skip
 def test_what_is_no_har_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "a.har").write_text(content)
     with pytest.raises(NotReadableError, match="cannot be read as a HAR"):

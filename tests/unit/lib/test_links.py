@@ -36,16 +36,11 @@ def read(text: str | bytes, kind: ListFormat = ListFormat.AUTO) -> list[Link]:
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("urls.txt", ListFormat.URL_LIST),
-        ("urls.csv", ListFormat.CSV),
-        ("links.md", ListFormat.MD),
-        ("feed.rss", ListFormat.RSS),
-        ("feed.atom", ListFormat.RSS),
-        ("feed.json", ListFormat.JSONL),
-        ("urls.jsonl", ListFormat.JSONL),
-        ("bookmarks.html", ListFormat.NETSCAPE),
+        ("urls.txt", ListFormat.URL_LIST), ("urls.csv", ListFormat.CSV), ("links.md", ListFormat.MD),
+        ("feed.rss", ListFormat.RSS), ("feed.atom", ListFormat.RSS), ("feed.json", ListFormat.JSONL),
+        ("urls.jsonl", ListFormat.JSONL), ("bookmarks.html", ListFormat.NETSCAPE),
     ],
-)
+)  # fmt: skip
 def test_files_of_every_kind_are_recognised_and_give_the_same_five_pages(name: str, kind: ListFormat) -> None:
     assert detect(page(name).read()) is kind
     assert [entry.url for entry in read_links(page(name))] == FIVE
@@ -66,17 +61,12 @@ def test_dates_come_along(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "date"),
     [
-        ("1700000000", "2023-11-14T22:13:20+00:00"),
-        ("1700000000000000", "2023-11-14T22:13:20+00:00"),
-        ("2023-11-14", "2023-11-14T00:00:00+00:00"),
-        ("2023-11-14T23:13:20+01:00", "2023-11-14T22:13:20+00:00"),
-        ("Tue, 14 Nov 2023 22:13:20 GMT", "2023-11-14T22:13:20+00:00"),
-        ("2023", ""),
-        ("yesterday", ""),
-        ("0001-01-01T00:00:00+14:00", ""),
-        ("", ""),
+        ("1700000000", "2023-11-14T22:13:20+00:00"), ("1700000000000000", "2023-11-14T22:13:20+00:00"),
+        ("2023-11-14", "2023-11-14T00:00:00+00:00"), ("2023-11-14T23:13:20+01:00", "2023-11-14T22:13:20+00:00"),
+        ("Tue, 14 Nov 2023 22:13:20 GMT", "2023-11-14T22:13:20+00:00"), ("2023", ""), ("yesterday", ""),
+        ("0001-01-01T00:00:00+14:00", ""), ("", ""),
     ],
-)
+)  # fmt: skip
 def test_dates_are_read_in_the_usual_ways(text: str, date: str) -> None:
     assert iso(text) == date
 
@@ -390,26 +380,15 @@ def test_a_broken_web_archive_is_said_to_be_one(broken: bytes, sentence: str) ->
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("auto", ListFormat.AUTO),
-        ("url_list", ListFormat.URL_LIST),
-        ("html", ListFormat.HTML),
-        ("txt", ListFormat.TXT),
-        ("jsonl", ListFormat.JSONL),
-        ("generic_rss", ListFormat.RSS),
-        ("generic_html", ListFormat.HTML),
-        ("generic_json", ListFormat.JSONL),
-        ("generic_jsonl", ListFormat.JSONL),
-        ("generic_txt", ListFormat.TXT),
-        ("medium_rss", ListFormat.RSS),
-        ("netscape_html", ListFormat.NETSCAPE),
-        ("pinboard_rss", ListFormat.RSS),
-        ("pocket_html", ListFormat.NETSCAPE),
-        ("shaarli_rss", ListFormat.RSS),
-        ("wallabag_atom", ListFormat.RSS),
-        ("parse_netscape_urls", ListFormat.NETSCAPE),
+        ("auto", ListFormat.AUTO), ("url_list", ListFormat.URL_LIST), ("html", ListFormat.HTML),
+        ("txt", ListFormat.TXT), ("jsonl", ListFormat.JSONL), ("generic_rss", ListFormat.RSS),
+        ("generic_html", ListFormat.HTML), ("generic_json", ListFormat.JSONL), ("generic_jsonl", ListFormat.JSONL),
+        ("generic_txt", ListFormat.TXT), ("medium_rss", ListFormat.RSS), ("netscape_html", ListFormat.NETSCAPE),
+        ("pinboard_rss", ListFormat.RSS), ("pocket_html", ListFormat.NETSCAPE), ("shaarli_rss", ListFormat.RSS),
+        ("wallabag_atom", ListFormat.RSS), ("parse_netscape_urls", ListFormat.NETSCAPE),
         ("parse-dom-outlinks", ListFormat.HTML),
     ],
-)
+)  # fmt: skip
 def test_readers_are_known_by_the_names_of_earlier_versions(name: str, kind: ListFormat) -> None:
     assert reader_named(name) is kind
 
@@ -425,17 +404,11 @@ def test_a_reader_that_is_not_there_names_what_to_give(name: str, sentence: str)
 @pytest.mark.parametrize(
     "text",
     [
-        "1700000000.123456",
-        "1700000000123.456",
-        "1700000000123456",
-        "1700000000123456789",
-        "13344473600123456",
-        "2023-11-14T23:13:20.123456+01:00",
-        "2023-11-14 22:13:20.123456 UTC",
-        "2023/11/14 23:13:20.123456 +0100",
+        "1700000000.123456", "1700000000123.456", "1700000000123456", "1700000000123456789", "13344473600123456",
+        "2023-11-14T23:13:20.123456+01:00", "2023-11-14 22:13:20.123456 UTC", "2023/11/14 23:13:20.123456 +0100",
         "2023-11-14T22:13:20.123456Z",
     ],
-)
+)  # fmt: skip
 def test_dates_are_kept_to_the_microsecond_however_they_are_written(text: str) -> None:
     assert iso(text) == "2023-11-14T22:13:20.123456+00:00"
 
@@ -483,18 +456,11 @@ def test_any_cell_gives_tags_without_a_fault(text: str) -> None:
 @pytest.mark.parametrize(
     ("cell", "names"),
     [
-        ("a|b c", ("a", "b c")),
-        ("a, b|c", ("a", "b|c")),
-        ("a;b", ("a", "b")),
-        ('["a", "\\ud83d\\ude00"]', ("a", "\U0001f600")),
-        ("['a', \"it's\"]", ("a", "it's")),
-        ("[unfinished", ("[unfinished",)),
-        ("[__import__('os')]", ()),
-        ("[" * 5_000 + "]" * 5_000, ()),
-        (f"[{'1 + ' * 5_000}1, 'a']", ()),
-        (f"[{', '.join(['1'] * 10_000)}, 'a']", ()),
-        ("[]", ()),
+        ("a|b c", ("a", "b c")), ("a, b|c", ("a", "b|c")), ("a;b", ("a", "b")),
+        ('["a", "\\ud83d\\ude00"]', ("a", "\U0001f600")), ("['a', \"it's\"]", ("a", "it's")),
+        ("[unfinished", ("[unfinished",)), ("[__import__('os')]", ()), ("[" * 5_000 + "]" * 5_000, ()),
+        (f"[{'1 + ' * 5_000}1, 'a']", ()), (f"[{', '.join(['1'] * 10_000)}, 'a']", ()), ("[]", ()),
     ],
-)
+)  # fmt: skip
 def test_tags_of_a_cell_are_told_by_how_it_is_written(cell: str, names: tuple[str, ...]) -> None:
     assert tags_in(cell) == names

@@ -1,7 +1,5 @@
 """What browsers take an answer for, of what is written into its Content-Type and of what it begins with."""
 
-from __future__ import annotations
-
 import pytest
 
 from archivebox.lib.mime_sniffing import MediaType, is_xml_type, parse_content_type, sniff_type, type_in_use
@@ -52,27 +50,16 @@ def test_a_type_is_written_as_browsers_read_it() -> None:
 @pytest.mark.parametrize(
     ("head", "essence"),
     [
-        (b" \n<!doctype html><p>", "text/html"),
-        (b"<HTML>", "text/html"),
-        (b"<p>text", "text/html"),
-        (b"<a href=x>", "text/html"),
-        (b"<!-- x -->", "text/html"),
-        (b"<picture>", "text/plain"),
-        (b"<abbr>", "text/plain"),
-        (b'<?xml version="1.0"?>', "text/xml"),
-        (b"%PDF-1.7", "application/pdf"),
-        (b"\xef\xbb\xbf<html>", "text/plain"),
-        (b"\x89PNG\r\n\x1a\n....", "image/png"),
-        (b"RIFF\1\2\3\4WEBPVP8 ", "image/webp"),
-        (b"\x00\x00\x00\x1cftypavif", "image/avif"),
-        (b"\x00\x00\x00\x1cftypisom", "video/mp4"),
-        (b"\x1f\x8b\x08\x00", "application/x-gzip"),
-        (b"wOF2\x00\x01", "font/woff2"),
-        (b"plain text\n", "text/plain"),
-        (b"\x00\x01binary", "application/octet-stream"),
-        (b"", "text/plain"),
+        (b" \n<!doctype html><p>", "text/html"), (b"<HTML>", "text/html"), (b"<p>text", "text/html"),
+        (b"<a href=x>", "text/html"), (b"<!-- x -->", "text/html"), (b"<picture>", "text/plain"),
+        (b"<abbr>", "text/plain"), (b'<?xml version="1.0"?>', "text/xml"), (b"%PDF-1.7", "application/pdf"),
+        (b"\xef\xbb\xbf<html>", "text/plain"), (b"\x89PNG\r\n\x1a\n....", "image/png"),
+        (b"RIFF\1\2\3\4WEBPVP8 ", "image/webp"), (b"\x00\x00\x00\x1cftypavif", "image/avif"),
+        (b"\x00\x00\x00\x1cftypisom", "video/mp4"), (b"\x1f\x8b\x08\x00", "application/x-gzip"),
+        (b"wOF2\x00\x01", "font/woff2"), (b"plain text\n", "text/plain"),
+        (b"\x00\x01binary", "application/octet-stream"), (b"", "text/plain"),
     ],
-)
+)  # fmt: skip
 def test_types_of_bytes(head: bytes, essence: str) -> None:
     assert sniff_type(head) == essence
 
@@ -99,12 +86,6 @@ def test_types_in_use(declared: str, use: str, nosniff: bool, essence: str) -> N
 
 def test_types_of_xml() -> None:
     named = [
-        "text/xml",
-        "application/xml",
-        "text/xsl",
-        "image/svg+xml",
-        "application/rss+xml",
-        "text/html",
-        "text/xmlx",
-    ]
+        "text/xml", "application/xml", "text/xsl", "image/svg+xml", "application/rss+xml", "text/html", "text/xmlx",
+    ]  # fmt: skip
     assert [is_xml_type(name) for name in named] == [True, True, True, True, True, False, False]

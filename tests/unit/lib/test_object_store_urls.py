@@ -26,19 +26,12 @@ def test_a_bucket_is_named_by_an_s3_url(url: str) -> None:
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("", "file:///folder"),
-        ("/srv/archive", "file:///folder"),
-        ("file://srv/archive", "file:///folder"),
-        ("file:///srv?x=1", "file:///folder"),
-        ("https://example.org/", "s3://"),
-        ("s3:///prefix", "s3://bucket"),
-        ("s3://key:secret@bucket/", "AWS_"),
-        ("s3://bucket/../x", "key"),
-        ("s3://bucket?zone=1", "region="),
-        ("s3://bucket?endpoint=example.org", "https://"),
-        ("s3://bucket?addressing=odd", "path or virtual"),
+        ("", "file:///folder"), ("/srv/archive", "file:///folder"), ("file://srv/archive", "file:///folder"),
+        ("file:///srv?x=1", "file:///folder"), ("https://example.org/", "s3://"), ("s3:///prefix", "s3://bucket"),
+        ("s3://key:secret@bucket/", "AWS_"), ("s3://bucket/../x", "key"), ("s3://bucket?zone=1", "region="),
+        ("s3://bucket?endpoint=example.org", "https://"), ("s3://bucket?addressing=odd", "path or virtual"),
     ],
-)
+)  # fmt: skip
 def test_another_url_is_refused_with_the_form_it_has_to_have(url: str, said: str) -> None:
     with pytest.raises(ValueError, match=said) as refused:
         open_store(url)

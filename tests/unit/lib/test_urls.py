@@ -41,32 +41,18 @@ def test_its_parts() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("", "empty"),
-        ("  \n", "empty"),
-        ("--version", "begins with -"),
-        ("-https://example.com/", "begins with -"),
-        ("https://example.com/\0", "control"),
-        ("https://exam\nple.com/", "control"),
-        ("https://exam\tple.com/", "control"),
-        ("https://example.com/\x1b[0m", "control"),
-        ("https://example.com/\x85", "control"),
-        ("https://example.com/" + "a" * MAX_LENGTH, "2,000 is the most"),
-        ("https://example.com/" + "é" * 700, "written out"),
-        ("example.com", "did you mean https://example.com"),
+        ("", "empty"), ("  \n", "empty"), ("--version", "begins with -"), ("-https://example.com/", "begins with -"),
+        ("https://example.com/\0", "control"), ("https://exam\nple.com/", "control"),
+        ("https://exam\tple.com/", "control"), ("https://example.com/\x1b[0m", "control"),
+        ("https://example.com/\x85", "control"), ("https://example.com/" + "a" * MAX_LENGTH, "2,000 is the most"),
+        ("https://example.com/" + "é" * 700, "written out"), ("example.com", "did you mean https://example.com"),
         ("example.com:8000/x", "did you mean https://example.com:8000/x"),
-        ("localhost:8000", "did you mean https://localhost:8000"),
-        ("foo bar", "not a URL"),
-        ("https://", "not a URL"),
-        ("https://exa mple.com/", "not a URL"),
-        ("https://[::1/", "not a URL"),
-        ("https://example.com:99999/", "not a URL"),
-        ("//example.com/", "not a URL"),
-        ("/etc/passwd", "not a URL"),
-        ("https://\ud800/", "not a URL"),
-        ("https://%00/", "not a URL"),
-        ("https://1.2.3.4.5/", "not a URL"),
+        ("localhost:8000", "did you mean https://localhost:8000"), ("foo bar", "not a URL"), ("https://", "not a URL"),
+        ("https://exa mple.com/", "not a URL"), ("https://[::1/", "not a URL"),
+        ("https://example.com:99999/", "not a URL"), ("//example.com/", "not a URL"), ("/etc/passwd", "not a URL"),
+        ("https://\ud800/", "not a URL"), ("https://%00/", "not a URL"), ("https://1.2.3.4.5/", "not a URL"),
     ],
-)
+)  # fmt: skip
 def test_what_is_none_is_refused_with_a_sentence(text: str, why: str) -> None:
     with pytest.raises(BadUrl) as caught:
         parse_url(text)
@@ -81,21 +67,14 @@ def test_the_longest_url_is_kept() -> None:
 @pytest.mark.parametrize(
     ("text", "folder"),
     [
-        ("https://Example.COM/", "example.com"),
-        ("https://example.com./", "example.com"),
-        ("http://example.com:8000/", "example.com_8000"),
-        ("https://bücher.example/", "xn--bcher-kva.example"),
-        ("http://127.0.0.1:8000/", "127.0.0.1_8000"),
-        ("http://[::1]:8000/", "0--1_8000"),
-        ("http://[2001:db8::1]/", "2001-db8--1"),
-        ("http://../", "http"),
-        ("http://.git/", "_git"),
-        ("http://-x.com/", "_x.com"),
-        ("http://a_b.com/", "a_b.com"),
-        ("file:///etc/passwd", "file"),
+        ("https://Example.COM/", "example.com"), ("https://example.com./", "example.com"),
+        ("http://example.com:8000/", "example.com_8000"), ("https://bücher.example/", "xn--bcher-kva.example"),
+        ("http://127.0.0.1:8000/", "127.0.0.1_8000"), ("http://[::1]:8000/", "0--1_8000"),
+        ("http://[2001:db8::1]/", "2001-db8--1"), ("http://../", "http"), ("http://.git/", "_git"),
+        ("http://-x.com/", "_x.com"), ("http://a_b.com/", "a_b.com"), ("file:///etc/passwd", "file"),
         ("data:text/html,x", "data"),
     ],
-)
+)  # fmt: skip
 def test_a_host_is_a_safe_folder(text: str, folder: str) -> None:
     url = parse_url(text)
     assert path_domain(url) == path_domain_of(url.href) == folder

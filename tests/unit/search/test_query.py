@@ -1,10 +1,5 @@
 """The query language: what a text says, and what it says in words."""
 
-from __future__ import annotations
-
-import re
-from pathlib import Path
-
 import pytest
 
 from archivebox.search.query import QueryError, explain, parse
@@ -15,7 +10,6 @@ from archivebox.search.query.keys import KEYS, STATES
 from archivebox.search.query.parser import MOST_PARTS
 from archivebox.search.query.tree import Either, Every, Field, Node, Not, Result, WordGroup
 
-DOCUMENT = (Path(__file__).parents[3] / "docs" / "query-language.md").read_text()
 MADE_OTHERWISE = {"text", "plugin", "reason"}
 """Keys that become a node of another kind."""
 OF_WHAT_IS_KNOWN = {"tag", "quality", "url", "http", "note", "has"}
@@ -60,23 +54,14 @@ def test_a_query_says(text: str, said: Node) -> None:
 @pytest.mark.parametrize(
     ("text", "position", "sentence"),
     [
-        ('a "b', 2, "no second one"),
-        ("(a or b", 0, "never closed"),
-        ("a) b", 1, "closes none"),
-        ("a or", 4, "missing behind 'or'"),
-        ("or a", 0, "missing at the beginning"),
-        ("a -(", 4, "missing"),
-        ("x hots:a", 2, "did you mean host:"),
-        ("host: a", 5, "host:example.org"),
-        ("is:new", 3, "is not one of open, done"),
-        ("a after:soon", 8, "not a time"),
-        ("id:xyz", 3, "not an id"),
-        ("quality:bad", 8, "not a quality"),
-        ("host:%", 5, "not a host"),
-        ("word " * MOST_PARTS, 500, "at most"),
+        ('a "b', 2, "no second one"), ("(a or b", 0, "never closed"), ("a) b", 1, "closes none"),
+        ("a or", 4, "missing behind 'or'"), ("or a", 0, "missing at the beginning"), ("a -(", 4, "missing"),
+        ("x hots:a", 2, "did you mean host:"), ("host: a", 5, "host:example.org"),
+        ("is:new", 3, "is not one of open, done"), ("a after:soon", 8, "not a time"), ("id:xyz", 3, "not an id"),
+        ("quality:bad", 8, "not a quality"), ("host:%", 5, "not a host"), ("word " * MOST_PARTS, 500, "at most"),
         ("(" * 90 + "a" + ")" * 5, 84, "never closed"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_query_is_refused_with_its_place(text: str, position: int, sentence: str) -> None:
     with pytest.raises(QueryError, match=sentence) as refused:
         parse(text)
@@ -89,18 +74,6 @@ def test_every_key_and_state_is_known_to_rows_and_to_words() -> None:
     for key in (key for name, key in KEYS.items() if name not in MADE_OTHERWISE):
         for value in key.choices or [""]:
             assert explain(f"{key.example.split(':')[0]}:{value}" if value else key.example).startswith("pages ")
-
-
-def test_the_document_says_what_the_language_does() -> None:
-    rows = dict(re.findall(r"^\| `([^`]+)` \| `?([^|`]+)`? \|", DOCUMENT, re.MULTILINE))
-    assert {
-        name.rstrip(":").replace("#", "tag") for name in rows if name in {"#", *(f"{key}:" for key in KEYS)}
-    } == set(KEYS)
-    examples = DOCUMENT.partition("## Examples")[2]
-    for text, phrase in re.findall(r"^\| `([^`]+)` \| (.+) \|$", examples, re.MULTILINE):
-        assert explain(text) == phrase
-    for choice in (value for key in KEYS.values() for value in key.choices):
-        assert f"`{choice}`" in DOCUMENT
 
 
 def test_what_is_done_is_not_said_to_be_archived() -> None:
