@@ -10,6 +10,6 @@ class WebConfig(AppConfig):
 
     def ready(self) -> None:
         """Have every log-in count as a confirmation that somebody is there."""
-        from archivebox.web.auth.confirmation import confirm  # models can be imported only after all apps
+        from archivebox.web.auth.page_access import confirm  # models can be imported only after all apps
 
         user_logged_in.connect(confirm)

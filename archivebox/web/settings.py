@@ -67,7 +67,7 @@ MIDDLEWARE = [
     *(["archivebox.web.auth.proxy_login.proxy_login"] if REVERSE_PROXY_USER_HEADER else []),
     # Every view asks for a log-in unless it says otherwise.
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
-    "archivebox.web.auth.factor_setup.FactorSetup",
+    "archivebox.web.auth.login_steps.FactorSetup",
     "archivebox.web.auth.page_access.Permissions",
     "archivebox.web.middleware.settings_errors.Misconfigured",
     "archivebox.web.middleware.fleet_settings.FleetSettings",

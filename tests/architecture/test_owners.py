@@ -93,7 +93,7 @@ VISIBLE = {"Snapshot", "Crawl", "CrawlSchedule", "ArchiveResult", "Process"}
 """Rows that are there for some alone, and what tells of them."""
 NARROWED = {"seen_by", "hidden_from"}
 OF_ROWS_THAT_ARE_SEEN = {
-    ("web/library/cards.py", "ArchiveResult"),
+    ("web/page/cards.py", "ArchiveResult"),
     ("web/live/screencast.py", "Crawl"),
     ("web/live/watch.py", "Crawl"),
     ("web/views/plugins.py", "ArchiveResult"),

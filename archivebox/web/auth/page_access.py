@@ -1,18 +1,34 @@
-"""Owns who may open which page: what each asks for, and what answers without a log-in where a setting opens it."""
+"""Owns who may open which page: what each asks for, what answers without a log-in, what has to be confirmed first.
 
+Who changes how an account is opened has shown within ten minutes that it is theirs. And who may send more than a form
+holds: people who import files, and browsers that send the pages they saved.
+"""
+
+import time
 from collections.abc import Callable
-from typing import TypeVar
+from functools import wraps
+from io import BytesIO
+from typing import Any, TypeVar
 
+from asgiref.sync import sync_to_async
+from django.contrib.auth import get_user
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponseBase
+from django.core.handlers.asgi import ASGIRequest
+from django.db import close_old_connections
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
+from django.utils.http import urlencode
 
+from archivebox.accounts import tokens
 from archivebox.accounts.audit import ADDRESS
 from archivebox.accounts.permission import may
 from archivebox.accounts.roles import OPENED_BY, Action, actions_of
 from archivebox.web import settings
+from archivebox.web.auth.sessions import SessionStore
 
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 AnyView = Callable[..., HttpResponseBase]
@@ -87,3 +103,70 @@ def shown(request: HttpRequest) -> dict[str, dict[str, bool]]:
     """For templates: ``{% if may.edit %}``; what somebody may not do is not offered."""
     actions = actions_of(getattr(request, "user", AnonymousUser()))  # none yet where a request failed early
     return {"may": {action.value: action in actions for action in Action}}
+
+
+# --- confirming ----------------------------------------------------------------------------------------------------
+
+
+LASTS = 600
+"""Seconds that a log-in, a password or a second factor counts."""
+_WHEN = "confirmed_at"
+
+
+def confirm(request: HttpRequest, **_signal: object) -> None:
+    """Note in the session that it was shown now; by a log-in, too."""
+    request.session[_WHEN] = time.time()
+
+
+def is_confirmed(request: HttpRequest) -> bool:
+    confirmed_at: float = request.session.get(_WHEN, 0)
+    return 0 <= time.time() - confirmed_at < LASTS
+
+
+def confirmed(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Have a view ask for it first. What was to be posted is asked for again after that."""
+
+    @wraps(view)
+    def asking(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        return view(request, *args, **kwargs) if is_confirmed(request) else ask_to_confirm(request)
+
+    return asking
+
+
+def ask_to_confirm(request: HttpRequest, otherwise: str = "security") -> HttpResponse:
+    """Lead to the page that asks, and from there back; after a POST to ``otherwise``."""
+    onward = request.get_full_path() if request.method in SAFE else reverse(otherwise)
+    return redirect(f"{reverse('confirm')}?{urlencode({'next': onward})}")
+
+
+# --- large bodies --------------------------------------------------------------------------------------------------
+
+
+IMPORTS, SAVED_PAGE = ("/import/", "/import/archives/"), "/api/v1/snapshots/singlefile"
+
+
+async def may_upload(scope: dict[str, Any]) -> bool:
+    """Asked before the first byte of a large body is read."""
+    path = str(scope["path"])
+    if scope["method"] != "POST" or not path.endswith((*IMPORTS, SAVED_PAGE)):
+        return False
+    return await sync_to_async(_may_edit if path.endswith(IMPORTS) else _may_add)(scope)
+
+
+def _may_edit(scope: dict[str, Any]) -> bool:
+    try:
+        request = ASGIRequest(scope, BytesIO())
+        request.session = SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
+        return may(get_user(request), Action.EDIT)
+    finally:
+        close_old_connections()
+
+
+def _may_add(scope: dict[str, Any]) -> bool:
+    """By its token: the extension has no session."""
+    try:
+        scheme, _, text = ASGIRequest(scope, BytesIO()).headers.get("Authorization", "").partition(" ")
+        token = tokens.find(text.strip()) if scheme.lower() == "bearer" else None
+        return token is not None and may(token, Action.ADD)
+    finally:
+        close_old_connections()

@@ -14,7 +14,7 @@ from archivebox.search.facets import frequent_tags, quoted
 from archivebox.search.finding import snippets
 from archivebox.search.query import QueryError, Selection, Suggestion, chosen, explain
 from archivebox.web.auth.page_access import allows, may_see
-from archivebox.web.library.cards import Card
+from archivebox.web.page.cards import Card
 
 EXAMPLES = ("has:pdf", "is:failed", "http:404", "after:30d", "type:video")
 """What an empty search box offers to try."""

@@ -1,4 +1,4 @@
-"""Owns what an address says of a part of a long list."""
+"""Owns what an address says of a part of a long list, and how a count that went only so far is written."""
 
 from typing import Any
 from uuid import UUID
@@ -37,3 +37,8 @@ def place_of(request: HttpRequest) -> PageCursor:
     except ValueError as error:
         raise Http404("no such page") from error
     return PageCursor(before, after)
+
+
+def at_most(count: int, counted: int) -> str:
+    """``12``, ``1,000+``."""
+    return f"{counted:,}+" if count > counted else f"{count:,}"

@@ -9,7 +9,7 @@ from django.urls import NoReverseMatch, reverse
 from archivebox.accounts.roles import Action
 from archivebox.base_models.visibility import Visibility
 from archivebox.web import settings
-from archivebox.web.auth.factor_setup import must_set_up
+from archivebox.web.auth.login_steps import must_set_up
 from archivebox.web.auth.page_access import allows, may_see
 from archivebox.web.page.display_preferences import CHOICES, display_preferences_of
 

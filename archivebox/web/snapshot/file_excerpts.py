@@ -3,12 +3,18 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from archivebox.core.snapshot import Snapshot
 from archivebox.lib.jsonl import JSON
 from archivebox.replay.files import NotThereError, split_path
 from archivebox.replay.folders import files_of
-from archivebox.web.page.plugin_file_address import address_of
+
+
+def address_of(plugin: str, name: str) -> str:
+    """A file of a plugin, relative to the address of the snapshot's files."""
+    return quote(f"{plugin}/{name}")
+
 
 MOST = 512 * 1024
 """Bytes of one file that a page shows; the whole is one click away."""

@@ -16,7 +16,7 @@ from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
 from archivebox.hooks import plugins
 from archivebox.lib.html_sanitizer import fragment
-from archivebox.web.page.plugin_file_address import address_of
+from archivebox.web.snapshot.file_excerpts import address_of
 
 Place = Literal["icon", "card", "embed", "fullscreen"]
 FILES = 100

@@ -1,9 +1,10 @@
-"""Owns how times, sizes and statuses are written on pages."""
+"""Owns how times, sizes, statuses and formats are written on pages."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache, lru_cache
+from typing import Any
 from urllib.parse import urlencode
 
 from django import template
@@ -13,15 +14,17 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
+from archivebox.contract.formats import Format, FormatKind
+from archivebox.contract.hooknames import parse_hook_name
 from archivebox.contract.verdicts import State
 from archivebox.core.outputs.replay_quality import LEAST_GOOD
 from archivebox.hooks import plugins
 from archivebox.lib import quantities
 from archivebox.search.facets import quoted
 from archivebox.search.finding import Match
-from archivebox.web.crawl.visibility_form import ICONS as SEEN_BY_ICONS
-from archivebox.web.crawl.visibility_form import SEEN_BY
-from archivebox.web.library.kept_formats import Mark
+from archivebox.web.page.cards import Mark
+from archivebox.web.page.visibility_form import ICONS as SEEN_BY_ICONS
+from archivebox.web.page.visibility_form import SEEN_BY
 
 register = template.Library()
 
@@ -214,3 +217,41 @@ def between(start: datetime | None, end: datetime | None) -> str:
 
 
 register.filter("size", quantities.size)
+
+
+# --- formats of a page ---------------------------------------------------------------------------------------------
+
+_SIGNS: dict[FormatKind, str] = {
+    FormatKind.REPLAY: "archive",
+    FormatKind.PAGE: "globe",
+    FormatKind.PICTURE: "image",
+    FormatKind.PDF: "file-text",
+    FormatKind.MEDIA: "film",
+    FormatKind.READER: "book-open",
+    FormatKind.TEXT: "text",
+    FormatKind.HEADERS: "list",
+    FormatKind.RESPONSES: "network",
+    FormatKind.EVIDENCE: "shield",
+    FormatKind.FILES: "folder-tree",
+    FormatKind.DRAWN: "puzzle",
+    FormatKind.OTHER: "file",
+}
+
+
+@register.filter
+def sign(one: Format) -> str:
+    """The icon of a format."""
+    return _SIGNS[one.kind]
+
+
+@register.filter
+def of(values: Mapping[Any, str], key: object) -> str:
+    """What a mapping has of a key; empty where it has none."""
+    return values.get(key, "")
+
+
+@register.filter
+def hookword(hook_name: str | None) -> str:
+    """What a hook does, of its file name: ``on_Snapshot__30_navigate.py`` → ``navigate``."""
+    name = parse_hook_name(hook_name or "")
+    return name.what if name is not None else hook_name or ""

@@ -34,8 +34,7 @@ from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.preset import AddPreset
 from archivebox.crawls.refused import Refused
 from archivebox.web.auth.page_access import allows, public_if
-from archivebox.web.crawl.crawl_form import DEPTHS, SCOPES, CrawlForm, capturing_titles
-from archivebox.web.crawl.output_kinds import offered, plugins_keeping
+from archivebox.web.page.crawl_form import DEPTHS, SCOPES, CrawlForm, capturing_titles, offered, plugins_keeping
 from archivebox.web.page.redirects import back_to, public_address
 
 AGAIN = [

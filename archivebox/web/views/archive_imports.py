@@ -31,9 +31,8 @@ from archivebox.jobs.inspecting import ImportChoices
 from archivebox.jobs.models import Job
 from archivebox.jobs.permission import visible_jobs
 from archivebox.jobs.source_inspection import REPORT, report_of
-from archivebox.web.auth.confirmation import is_confirmed
-from archivebox.web.auth.page_access import allows, requires
-from archivebox.web.crawl.visibility_form import SEEN_BY
+from archivebox.web.auth.page_access import allows, is_confirmed, requires
+from archivebox.web.page.visibility_form import SEEN_BY
 from archivebox.web.views.jobs import CHANGES
 
 IMPORTS_SHOWN = 20

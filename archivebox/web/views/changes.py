@@ -12,9 +12,8 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.core.versions.text_differences import compare
 from archivebox.hooks import outputs_of
 from archivebox.web.auth.page_access import public_if
-from archivebox.web.library.cards import cards
-from archivebox.web.page.plugin_file_address import address_of
-from archivebox.web.snapshot.file_excerpts import NOTHING, FileExcerpt, read_part
+from archivebox.web.page.cards import cards
+from archivebox.web.snapshot.file_excerpts import NOTHING, FileExcerpt, address_of, read_part
 from archivebox.web.snapshot.version_strip import strip_of
 from archivebox.web.views.snapshot import results_of, snapshot_or_404
 

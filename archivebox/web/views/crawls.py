@@ -24,10 +24,10 @@ from archivebox.crawls.refused import Refused
 from archivebox.hooks import plugins, resolve_settings
 from archivebox.lib.jsonl import JSON
 from archivebox.web.auth.page_access import allows, requires
-from archivebox.web.crawl.crawl_actions import actions_of
-from archivebox.web.crawl.visibility_form import SEEN_BY
 from archivebox.web.page.list_paging import page_of
-from archivebox.web.plugin_settings.setting_labels import label_of
+from archivebox.web.page.setting_form import label_of
+from archivebox.web.page.visibility_form import SEEN_BY
+from archivebox.web.templatetags.live import actions_of
 
 QUEUE_SHOWN = 200
 """Lines of the queue that are shown, and tried against patterns."""

@@ -29,7 +29,7 @@ from archivebox.jobs.permission import visible_jobs
 from archivebox.lib.csv_lines import csv_line
 from archivebox.lib.links.formats import ListFormat
 from archivebox.web.auth.page_access import requires
-from archivebox.web.crawl.crawl_form import typed
+from archivebox.web.page.crawl_form import typed
 from archivebox.web.page.list_paging import page_of
 from archivebox.web.views.add import REFUSALS_SHOWN, AddForm
 from archivebox.web.views.crawls import pages_part

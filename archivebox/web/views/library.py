@@ -22,14 +22,13 @@ from archivebox.search.finding import ORDERS, page_found, sortable
 from archivebox.search.models import SavedSearch
 from archivebox.search.query import QueryError, Selection
 from archivebox.web.auth.page_access import allows, public_if
-from archivebox.web.crawl.crawl_form import capturing_plugins
-from archivebox.web.crawl.visibility_form import SEEN_BY
-from archivebox.web.library.cards import cards
 from archivebox.web.library.library_search import Reading, found, put_snippets, reading_of, remember
 from archivebox.web.library.query_terms import has, toggled
-from archivebox.web.page.capped_counts import at_most
+from archivebox.web.page.cards import cards
+from archivebox.web.page.crawl_form import capturing_plugins
 from archivebox.web.page.display_preferences import CHOICES, COLUMNS, DisplayPreferences, display_preferences_of
-from archivebox.web.page.list_paging import place_of
+from archivebox.web.page.list_paging import at_most, place_of
+from archivebox.web.page.visibility_form import SEEN_BY
 from archivebox.web.views.add import form_of, presets_of
 
 SIZE = 60

@@ -29,10 +29,9 @@ from archivebox.accounts.second_factor.authenticators import SecondFactors
 from archivebox.accounts.second_factor.rows import Passkey
 from archivebox.base_models.transactions import write_transaction
 from archivebox.web.auth import login_throttle
-from archivebox.web.auth.confirmation import ask_to_confirm, is_confirmed
+from archivebox.web.auth.factor_forms import why_no_passkeys
 from archivebox.web.auth.login_steps import after_password
-from archivebox.web.auth.page_access import requires
-from archivebox.web.auth.relying_party import why_no_passkeys
+from archivebox.web.auth.page_access import ask_to_confirm, is_confirmed, requires
 from archivebox.web.auth.sessions import BACKEND, BY_PROVIDER
 from archivebox.web.page.redirects import back_to, public_address
 

@@ -16,9 +16,8 @@ from archivebox.accounts.openid.exchange import OpenIDError, provider_for
 from archivebox.accounts.openid.provider_settings import OpenIDSettings, openid_settings
 from archivebox.accounts.roles import Action
 from archivebox.web.auth import login_throttle
-from archivebox.web.auth.confirmation import confirmed
 from archivebox.web.auth.openid_attempt import Attempt, forget
-from archivebox.web.auth.page_access import requires
+from archivebox.web.auth.page_access import confirmed, requires
 from archivebox.web.auth.sessions import BACKEND, BY_PROVIDER
 from archivebox.web.page.redirects import back_to, public_address
 from archivebox.web.views.login import login_page

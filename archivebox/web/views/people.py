@@ -16,8 +16,7 @@ from archivebox.accounts.people import PeopleError
 from archivebox.accounts.roles import Action, Role, role_of
 from archivebox.accounts.second_factor import authenticators
 from archivebox.base_models.users import SYSTEM
-from archivebox.web.auth.confirmation import ask_to_confirm, is_confirmed
-from archivebox.web.auth.page_access import requires
+from archivebox.web.auth.page_access import ask_to_confirm, is_confirmed, requires
 from archivebox.web.auth.sessions import end_sessions
 from archivebox.web.page.list_paging import page_of
 from archivebox.web.page.redirects import public_address

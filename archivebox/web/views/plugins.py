@@ -21,10 +21,10 @@ from archivebox.hooks import base_layers, plugins, resolve_settings
 from archivebox.machine.fleet_setting import refresh_fleet_settings
 from archivebox.machine.models import Binary
 from archivebox.web.auth.page_access import requires
-from archivebox.web.crawl.output_kinds import KINDS
+from archivebox.web.page.crawl_form import KINDS
 from archivebox.web.page.list_paging import page_within
+from archivebox.web.page.setting_form import SettingForm, place, store
 from archivebox.web.plugin_settings.plugin_programs import PluginProgram, lacks, programs_of, rows_here
-from archivebox.web.plugin_settings.setting_form import SettingForm, place, store
 
 OUTCOMES = 100
 

@@ -27,7 +27,7 @@ from archivebox.machine.logtail import read_tail
 from archivebox.machine.models import Process
 from archivebox.web.auth.page_access import allows, requires
 from archivebox.web.page.list_paging import page_of, page_within
-from archivebox.web.process.exit_labels import FAILED
+from archivebox.web.templatetags.processes import FAILED
 
 Shown = TypeVar("Shown", bound=Model)
 

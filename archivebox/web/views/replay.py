@@ -14,8 +14,7 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.lib.urls import BadUrl, parse_url
 from archivebox.replay.moments import moment_of, nearest, neighbours, read_moment
 from archivebox.web.auth.page_access import may_see, public_if
-from archivebox.web.snapshot.quality_labels import quality_of
-from archivebox.web.snapshot.replay_frame import frame_of, index_of, preferred_copy, scripted_frame
+from archivebox.web.snapshot.replay_frame import frame_of, index_of, preferred_copy, quality_of, scripted_frame
 
 LATEST = "latest"
 FAILURES_SHOWN = 50

@@ -36,8 +36,7 @@ from archivebox.crawls.recurrence import times, zone_of
 from archivebox.crawls.schedule import CrawlSchedule, Template
 from archivebox.lib.jsonl import JSON
 from archivebox.web.auth.page_access import requires
-from archivebox.web.crawl.crawl_form import CrawlForm
-from archivebox.web.crawl.output_kinds import kinds_of
+from archivebox.web.page.crawl_form import CrawlForm, kinds_of
 from archivebox.web.page.list_paging import page_of
 
 USUAL = ("hourly", "daily", "weekly", "monthly", "every 6 hours", "every 2 days", "0 6 * * MON-FRI", "30 22 * * SUN")

@@ -11,10 +11,8 @@ from archivebox.accounts import login_log
 from archivebox.accounts.openid.provider_settings import takes_passwords
 from archivebox.accounts.second_factor.passkeys import accept_passkey, request_options
 from archivebox.web.auth import login_throttle
-from archivebox.web.auth.login_steps import complete
-from archivebox.web.auth.pending_login import PendingLogin
-from archivebox.web.auth.relying_party import relying_party, why_no_passkeys
-from archivebox.web.page.factor_forms import answer_in, factor_forms
+from archivebox.web.auth.factor_forms import answer_in, factor_forms, relying_party, why_no_passkeys
+from archivebox.web.auth.login_steps import PendingLogin, complete
 from archivebox.web.page.redirects import back_to
 from archivebox.web.views.login import login_page
 

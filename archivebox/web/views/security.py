@@ -18,12 +18,10 @@ from archivebox.accounts.second_factor import apps, authenticators, passkeys
 from archivebox.accounts.second_factor.authenticators import SecondFactorError, SecondFactors
 from archivebox.accounts.second_factor.passkeys import PasskeyError
 from archivebox.accounts.second_factor.rows import AuthenticatorApp, Passkey
-from archivebox.web.auth import confirmation, login_throttle
-from archivebox.web.auth.confirmation import confirmed
-from archivebox.web.auth.page_access import requires
-from archivebox.web.auth.relying_party import host_name, relying_party, why_no_passkeys
+from archivebox.web.auth import login_throttle, page_access
+from archivebox.web.auth.factor_forms import answer_in, factor_forms, host_name, relying_party, why_no_passkeys
+from archivebox.web.auth.page_access import confirmed, requires
 from archivebox.web.auth.sessions import end_sessions
-from archivebox.web.page.factor_forms import answer_in, factor_forms
 from archivebox.web.page.qr_code import qr_code
 from archivebox.web.page.redirects import back_to
 
@@ -140,7 +138,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         problem, status = _confirmation_problem(request, user)
         if not problem:
-            confirmation.confirm(request)
+            page_access.confirm(request)
             return redirect(back_to(request, "security"))
     context = {
         "next": back_to(request, "security"),

@@ -18,8 +18,7 @@ from archivebox.hooks.stored_settings import ALL_MACHINES
 from archivebox.machine.fleet_setting import refresh_fleet_settings
 from archivebox.machine.machine_id import is_fleet
 from archivebox.web.auth.page_access import requires
-from archivebox.web.plugin_settings.setting_form import SettingForm, store
-from archivebox.web.plugin_settings.setting_labels import label_of
+from archivebox.web.page.setting_form import SettingForm, label_of, store
 
 
 @requires(Action.INSPECT, to_change=Action.ADMINISTER)

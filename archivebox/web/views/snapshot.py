@@ -20,17 +20,15 @@ from archivebox.machine.process import Process
 from archivebox.replay.capability import Purpose
 from archivebox.replay.origins import sandbox
 from archivebox.web.auth.page_access import allows, public_if
-from archivebox.web.crawl.visibility_form import SEEN_BY
-from archivebox.web.library.cards import cards
 from archivebox.web.library.share_links import shares_of
 from archivebox.web.middleware.content_security_policy import replay
-from archivebox.web.process.timeline import timeline_of
+from archivebox.web.page.cards import cards
+from archivebox.web.page.visibility_form import SEEN_BY
 from archivebox.web.snapshot.archive_links import links_of
 from archivebox.web.snapshot.format_views import Stage, files_stage, stage_of
 from archivebox.web.snapshot.plugin_templates import Place, drawn, has_template, title_of
-from archivebox.web.snapshot.quality_labels import quality_of
-from archivebox.web.snapshot.replay_frame import frame_of, index_of, preferred_copy, scripted_frame
-from archivebox.web.snapshot.result_list import group_results
+from archivebox.web.snapshot.replay_frame import frame_of, index_of, preferred_copy, quality_of, scripted_frame
+from archivebox.web.snapshot.result_list import group_results, timeline_of
 from archivebox.web.snapshot.version_strip import linked_from, strip_of
 
 PROCESSES_SHOWN = 400

@@ -27,7 +27,7 @@ from archivebox.core.tags.assign_tags import retag as put_tags
 from archivebox.hooks import plugins
 from archivebox.search.removal import bring_back
 from archivebox.search.removal import remove as remove_snapshots
-from archivebox.web.crawl.visibility_form import chosen, visibility_sentence
+from archivebox.web.page.visibility_form import chosen, visibility_sentence
 from archivebox.web.views.snapshot import snapshot_or_404
 
 MOST_TAGS = 1_000

@@ -19,7 +19,7 @@ from archivebox.core.crawl_control import edit_crawl
 from archivebox.core.crawl_control.set_visibility import show_crawl
 from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl
-from archivebox.web.crawl.visibility_form import chosen, visibility_sentence
+from archivebox.web.page.visibility_form import chosen, visibility_sentence
 from archivebox.web.views.crawls import crawl_or_404, crawl_page
 
 ACTIONS = {

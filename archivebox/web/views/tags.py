@@ -18,8 +18,7 @@ from archivebox.core.tag import Tag
 from archivebox.core.tags.assign_tags import pages_of, tags_seen_by
 from archivebox.core.tags.edit_tags import NameTakenError, merge, rename
 from archivebox.search.facets import COUNTED
-from archivebox.web.page.capped_counts import at_most
-from archivebox.web.page.list_paging import page_of
+from archivebox.web.page.list_paging import at_most, page_of
 
 SIZE = 60
 """Tags that are shown at a time."""

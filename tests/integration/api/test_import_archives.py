@@ -14,7 +14,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.models import Snapshot
 from archivebox.imports.page import NotReadableError
 from archivebox.jobs.models import Job
-from archivebox.web.auth import confirmation
+from archivebox.web.auth import page_access
 from tests.integration.api.conftest import Caller, Make
 from tests.job_runner import carried_out
 from tests.old_collection import make_old_collection
@@ -80,7 +80,7 @@ def test_a_folder_is_named_by_who_has_just_shown_who_they_are(caller: Make, tmp_
     admin, source = caller("admin"), str(make_old_collection(tmp_path / "old"))
     job = begun(admin, path=source)
     session = admin.client.session
-    session["confirmed_at"] = time.time() - confirmation.LASTS
+    session["confirmed_at"] = time.time() - page_access.LASTS
     session.save()
     for at, fields in ((PAGE, {"path": source}), (f"{PAGE}{job.pk}/", {"transfer": "copy", "visibility": "private"})):
         assert send(admin, at, **fields)["location"].startswith("/security/confirm/?next=")

@@ -13,7 +13,7 @@ CONFIG = """
 import json, sys
 from django.contrib.auth.models import AnonymousUser
 from django.http import QueryDict
-from archivebox.web.crawl.output_kinds import kinds_of
+from archivebox.web.page.crawl_form import kinds_of
 from archivebox.web.views.add import AddForm
 form = AddForm(QueryDict("urls=http://a.example/&depth=0&" + sys.argv[1]), user=AnonymousUser())
 names = list(form.request().plugins) if form.is_valid() else None

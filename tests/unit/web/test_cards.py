@@ -3,7 +3,7 @@
 import pytest
 
 from archivebox.core.snapshot import Snapshot
-from archivebox.web.library.cards import Card
+from archivebox.web.page.cards import Card
 
 
 @pytest.mark.parametrize(

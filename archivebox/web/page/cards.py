@@ -1,7 +1,7 @@
 """Owns what a list shows of each snapshot: picture, icon, what was kept, verdict, tags, versions, size."""
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from urllib.parse import urlsplit
@@ -25,11 +25,49 @@ from archivebox.replay.capability import Purpose
 from archivebox.replay.moments import moment_of
 from archivebox.search.finding import Match
 from archivebox.web.auth.replay_access import viewer_of
-from archivebox.web.library.kept_formats import Mark, marks_of
 from archivebox.web.middleware.content_security_policy import replay
-from archivebox.web.page.plugin_file_address import address_of
 from archivebox.web.page.redirects import our_address
+from archivebox.web.snapshot.file_excerpts import address_of
 from archivebox.web.snapshot.plugin_templates import drawn, has_template
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One kind of thing that can be kept: a file of this role, whose type begins so."""
+
+    icon: str
+    word: str
+    role: Role
+    mimetype: str = ""
+
+
+MARKS = (
+    Mark("globe", "Page", "preview", "text/html"),
+    Mark("image", "Picture", "picture"),
+    Mark("file-text", "PDF", "preview", "application/pdf"),
+    Mark("book-open", "Article", "reader"),
+    Mark("text", "Text", "text"),
+    Mark("video", "Video", "preview", "video/"),
+    Mark("headphones", "Sound", "preview", "audio/"),
+    Mark("archive", "Recording of the network", "responses"),
+    Mark("folder", "Files", "files"),
+)
+"""In the order they are shown."""
+
+
+def marks_of(results: Iterable[ResultLine]) -> list[Mark]:
+    """What these results come to, each kind once."""
+    found = {mark for result in results if result.output_files for mark in _marks(result)}
+    return [mark for mark in MARKS if mark in found]
+
+
+def _marks(result: ResultLine) -> Iterator[Mark]:
+    for output in outputs_of(result.plugin):
+        name = next(filter(output.matches, result.output_files), None)
+        mimetype = result.output_files[name].get("mimetype", "") if name is not None else ""
+        if name is not None:
+            yield from (mark for mark in MARKS if mark.role == output.role and mimetype.startswith(mark.mimetype))
+
 
 SHOWN_IN_LISTS: tuple[Role, ...] = ("picture", "icon")
 LARGEST_PICTURE = 150_000

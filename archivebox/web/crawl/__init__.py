@@ -1,1 +1,0 @@
-"""Forms and actions of crawls."""

@@ -1,1 +1,0 @@
-"""How pages describe processes."""
