@@ -19,7 +19,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.lib import processes
 from archivebox.machine import host, process_current
 from archivebox.storage.layout import DataFolder
-from archivebox.web.middleware.fleet_settings import FleetSettings
+from archivebox.web.middleware import FleetSettings
 from tests import status_triggers
 
 

@@ -17,8 +17,7 @@ django.setup()
 
 from archivebox.web import settings as of_pages  # noqa: E402 - they can be read only now
 
-for _name in ("listeners", "process_row"):
-    import_module(f"archivebox.web.server.{_name}")
+import_module("archivebox.web.server.listeners")
 os.environ.clear()
 os.environ.update(_given)
 

@@ -4,8 +4,8 @@ import os
 
 from django.core.asgi import get_asgi_application
 
-from archivebox.web.middleware.request_gate import Application, RequestGate
-from archivebox.web.middleware.trusted_proxies import Proxies
+from archivebox.web.server.request_gate import Application, RequestGate
+from archivebox.web.server.trusted_proxies import Proxies
 
 
 def _made() -> Application:
@@ -14,8 +14,8 @@ def _made() -> Application:
     from archivebox.web import settings  # Django has read it just now, and not before
     from archivebox.web.auth.page_access import may_upload  # models need Django to be set up
     from archivebox.web.live.stream import with_streams  # models can be imported only once Django is set up
-    from archivebox.web.middleware.request_metrics import RequestMetrics  # models need Django to be set up
     from archivebox.web.server.preload import preload  # views can be imported only once Django is set up
+    from archivebox.web.server.request_metrics import RequestMetrics  # models need Django to be set up
 
     preload()
     answered = with_streams(RequestMetrics(RequestGate(app, may_upload)))

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from archivebox.config import settings as base
 from archivebox.config.early import early_settings
 from archivebox.config.keys import secret_key
-from archivebox.web.middleware.request_gate import BODY_MOST
+from archivebox.web.server.request_gate import BODY_MOST
 
 DATABASES = base.DATABASES
 DEFAULT_AUTO_FIELD = base.DEFAULT_AUTO_FIELD
@@ -56,8 +56,8 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
 ]
 MIDDLEWARE = [
-    "archivebox.web.middleware.content_security_policy.ContentSecurityPolicy",
-    "archivebox.web.middleware.compression.Compression",
+    "archivebox.web.middleware.ContentSecurityPolicy",
+    "archivebox.web.middleware.Compression",
     "archivebox.web.auth.page_access.Address",
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -69,8 +69,8 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "archivebox.web.auth.login_steps.FactorSetup",
     "archivebox.web.auth.page_access.Permissions",
-    "archivebox.web.middleware.settings_errors.Misconfigured",
-    "archivebox.web.middleware.fleet_settings.FleetSettings",
+    "archivebox.web.middleware.Misconfigured",
+    "archivebox.web.middleware.FleetSettings",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]

@@ -98,7 +98,7 @@ OF_ROWS_THAT_ARE_SEEN = {
     ("web/live/watch.py", "Crawl"),
     ("web/views/plugins.py", "ArchiveResult"),
     ("replay/moments.py", "ArchiveResult"),
-    ("web/server/process_row.py", "Process"),
+    ("web/server/listeners.py", "Process"),
 }
 """These look for what belongs to rows chosen as seen, or choose among them by :class:`ViewerScope` themselves."""
 

@@ -1,6 +1,6 @@
 """Owns coming in by the word of a proxy: REVERSE_PROXY_USER_HEADER names who has logged in there.
 
-The header reaches Django from trusted proxies alone (:mod:`archivebox.web.middleware.trusted_proxies`). An account that
+The header reaches Django from trusted proxies alone (:mod:`archivebox.web.server.trusted_proxies`). An account that
 is new here is a viewer.
 """
 
@@ -19,7 +19,7 @@ from django.utils.decorators import sync_only_middleware
 from archivebox.accounts import audit
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.users import SYSTEM
-from archivebox.web.middleware.content_security_policy import GetResponse
+from archivebox.web.middleware import GetResponse
 
 Somebody = TypeVar("Somebody", bound=AbstractBaseUser)
 

@@ -2,6 +2,7 @@
 
 There is no queue of events. A part is a piece of a page and has the number of the round in which it last changed; a
 viewer is sent all parts that are newer than what it had. Who is slow misses what was in between, and costs no memory.
+Each stream has topics: things that all who see as far see, and the crawls that its page shows.
 """
 
 import asyncio
@@ -14,9 +15,11 @@ from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import NamedTuple
+from uuid import UUID
 
 from django.db import DatabaseError, connection
 
+from archivebox.base_models.visibility import EVERYTHING, MEMBERS, ViewerScope
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.lib.file_watch import FileWatcher
 from archivebox.lib.inotify import ATTRIB
@@ -33,7 +36,7 @@ PARTS = 2_000
 """Parts that are remembered; who comes back with an older number is told to load its page anew."""
 
 Topic = str
-"""What a part is of, and who sees it (:mod:`archivebox.web.live.topics`)."""
+"""What a part is of, and who sees it (:mod:`archivebox.web.live.hub`)."""
 
 
 class PageFragment(NamedTuple):
@@ -208,3 +211,24 @@ class Hub:
 async def _wait(event: asyncio.Event, seconds: float) -> None:
     with suppress(TimeoutError):
         await asyncio.wait_for(event.wait(), seconds)
+
+
+HEADER = "X-ArchiveBox-Topics"
+"""How the view that lets somebody have a stream tells which; it goes no further."""
+_NAMED = {"all": EVERYTHING, "members": MEMBERS}
+
+
+def topic_of(scope: ViewerScope, crawl_id: UUID | None = None) -> Topic:
+    """``members`` or ``17``; of one crawl ``members/<id>``. Those who own nothing private share theirs."""
+    name = next((name for name, known in _NAMED.items() if known == scope), str(scope.account))
+    return name if crawl_id is None else f"{name}/{crawl_id}"
+
+
+def scope_in(topic: Topic) -> ViewerScope:
+    name = topic.partition("/")[0]
+    return _NAMED.get(name) or ViewerScope(int(name))
+
+
+def crawls_in(topics: Collection[Topic]) -> set[UUID]:
+    """The crawls of which some of these are."""
+    return {UUID(key) for topic in topics if (key := topic.partition("/")[2])}

@@ -9,11 +9,10 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from archivebox.web import settings
-from archivebox.web.live.hub import Hub, Topic, Viewer
+from archivebox.web.live.hub import HEADER, Hub, Topic, Viewer
 from archivebox.web.live.screencast import Screens
-from archivebox.web.live.topics import HEADER
 from archivebox.web.live.watch import ChangeWatch
-from archivebox.web.middleware.request_gate import Application, Message, Receive, Scope, Send
+from archivebox.web.server.request_gate import Application, Message, Receive, Scope, Send
 
 EVENTS = f"{settings.BELOW}/events/"
 CRAWLS, SCREENCAST = f"{settings.BELOW}/crawls/", "/screencast/"

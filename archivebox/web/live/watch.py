@@ -19,8 +19,7 @@ from archivebox.core.progress.crawl_progress import (
 )
 from archivebox.crawls.crawl import Crawl
 from archivebox.search.query.times import floor_of
-from archivebox.web.live.hub import PageFragment, Topic
-from archivebox.web.live.topics import crawls_in, scope_in, topic_of
+from archivebox.web.live.hub import PageFragment, Topic, crawls_in, scope_in, topic_of
 
 CRAWLS_SHOWN = 20
 """Open crawls in the drawer."""

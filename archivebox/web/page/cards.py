@@ -25,7 +25,7 @@ from archivebox.replay.capability import Purpose
 from archivebox.replay.moments import moment_of
 from archivebox.search.finding import Match
 from archivebox.web.auth.replay_access import viewer_of
-from archivebox.web.middleware.content_security_policy import replay
+from archivebox.web.middleware import replay
 from archivebox.web.page.redirects import our_address
 from archivebox.web.snapshot.file_excerpts import address_of
 from archivebox.web.snapshot.plugin_templates import drawn, has_template

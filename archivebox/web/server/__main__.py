@@ -33,8 +33,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _serve(bind: ListenAddress, replay: ListenAddress) -> int:
     with paused_gc():
         django.setup()
-        from archivebox.web.server.listeners import listen  # models can be imported only once Django is set up
-        from archivebox.web.server.process_row import recorded  # models can be imported only after django.setup()
+        from archivebox.web.server.listeners import (  # models can be imported only once Django is set up
+            listen,
+            recorded,
+        )
 
     with recorded() as starters:
         hold_ports(bind.port, replay.port)

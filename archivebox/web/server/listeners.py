@@ -1,4 +1,4 @@
-"""Owns the two listeners, the app's and the archived pages', in one process and on one event loop.
+"""Owns the two listeners, the app's and the archived pages', in one process and on one event loop, and its row.
 
 granian's embedded server needs no second process, and sleeps in the kernel when nobody asks.
 """
@@ -8,31 +8,35 @@ import logging
 import resource
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.server.embed import Server
 
+from archivebox.base_models.rows import new_id
+from archivebox.config.collection import open_collection
 from archivebox.lib import processes
 from archivebox.lib.addresses import ListenAddress
 from archivebox.lib.processes import ProcessIdentity
+from archivebox.machine.process import Process
 from archivebox.replay.listener import Listener
 from archivebox.replay.scripts.listener import ViewListener
 from archivebox.replay.scripts.view import memory_of_view
 from archivebox.web import settings
 from archivebox.web.asgi import application
 from archivebox.web.auth.replay_access import add_view_violations, folder_opened_by, is_known_host, view_opened_by
-from archivebox.web.middleware.trusted_proxies import TrustedProxies
 from archivebox.web.server.connection_limit import ConnectionLimit, close_connections
+from archivebox.web.server.trusted_proxies import TrustedProxies
 
 log = logging.getLogger("archivebox.web")
 
 CONNECTIONS = 1000
 """Open connections that each listener has at most: browsers keep theirs for the next request, and one costs a file
 descriptor and no thread. How much is worked on at a time is limited behind them
-(:mod:`archivebox.web.middleware.request_gate`)."""
+(:mod:`archivebox.web.server.request_gate`)."""
 ONE_OF = 4
 """One address has at most one of so many of them."""
 LEAST = 12
@@ -108,3 +112,21 @@ def _follow(
     for between in starters[: starters.index(starter)]:
         between.signal(signal.SIGTERM)
     loop.call_soon_threadsafe(stop.set)
+
+
+@contextmanager
+def recorded() -> Iterator[list[ProcessIdentity]]:
+    """Begin our row, and end it on every way out that lets us; yields supervisord's and the cli's identity.
+
+    An earlier web server that was killed could not write down its own end: that is done here.
+    """
+    open_collection(create=False)
+    for earlier in Process.objects.here().running().filter(worker_type="web"):
+        earlier.poll()
+    row = Process.begin(new_id(), process_type=Process.TypeChoices.WORKER, worker_type="web")
+    try:
+        yield [parent.identity for parent in row.ancestors if parent.identity is not None]
+    except BaseException as error:
+        row.finish(1, f"{type(error).__name__}: {error}")
+        raise
+    row.finish(0)

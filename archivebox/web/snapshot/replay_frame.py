@@ -30,7 +30,7 @@ from archivebox.replay.scripts.place import place_of
 from archivebox.replay.scripts.view import create_script_view
 from archivebox.search.share import ShareLink
 from archivebox.web.auth.replay_access import viewer_of, viewer_of_link
-from archivebox.web.middleware.content_security_policy import replay
+from archivebox.web.middleware import replay
 from archivebox.web.page.redirects import our_address
 
 _WORDS = ((100, "whole", "good"), (LEAST_GOOD, "nearly whole", "good"), (50, "in part", "wait"), (0, "poor", "bad"))

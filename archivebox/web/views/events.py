@@ -13,8 +13,7 @@ from archivebox.accounts.roles import Action
 from archivebox.base_models.literal import Literal
 from archivebox.base_models.visibility import MEMBERS, ViewerScope, Visibility, hidden_from
 from archivebox.web.auth.page_access import requires
-from archivebox.web.live.hub import Topic
-from archivebox.web.live.topics import HEADER, topic_of
+from archivebox.web.live.hub import HEADER, Topic, topic_of
 
 MOST_CRAWLS = 4
 """Crawls that one page follows."""

@@ -21,7 +21,7 @@ from archivebox.replay.capability import Purpose
 from archivebox.replay.origins import sandbox
 from archivebox.web.auth.page_access import allows, public_if
 from archivebox.web.library.share_links import shares_of
-from archivebox.web.middleware.content_security_policy import replay
+from archivebox.web.middleware import replay
 from archivebox.web.page.cards import cards
 from archivebox.web.page.visibility_form import SEEN_BY
 from archivebox.web.snapshot.archive_links import links_of

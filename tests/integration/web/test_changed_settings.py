@@ -9,8 +9,8 @@ from django.test.utils import CaptureQueriesContext
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.machine.fleet_setting import FleetSetting, change_fleet_settings
 from archivebox.machine.models import Machine
-from archivebox.web.middleware import fleet_settings
-from archivebox.web.middleware.fleet_settings import FleetSettings
+from archivebox.web import middleware
+from archivebox.web.middleware import FleetSettings
 
 pytestmark = [pytest.mark.usefixtures("pages", "collection"), pytest.mark.database]
 shared = pytest.mark.skipif(connection.vendor != "postgresql", reason="machines share no file")
@@ -39,7 +39,7 @@ def test_a_request_reads_what_another_machine_has_set(client: Client, monkeypatc
     change_fleet_settings({"TIMEOUT": "8"}, [])
     client.get("/")
     assert value("TIMEOUT") == 9, "not with each request"
-    monkeypatch.setattr(fleet_settings, "REFRESH_EVERY", 0.0)
+    monkeypatch.setattr(middleware, "REFRESH_EVERY", 0.0)
     monkeypatch.setattr(FleetSettings, "refresh_at", 0.0)
     client.get("/")
     assert value("TIMEOUT") == 8

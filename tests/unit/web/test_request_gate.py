@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from archivebox.web.middleware.request_gate import BODY_MOST, UPLOAD_MOST, Message, Receive, RequestGate, Scope, Send
+from archivebox.web.server.request_gate import BODY_MOST, UPLOAD_MOST, Message, Receive, RequestGate, Scope, Send
 
 
 async def app(_scope: Scope, receive: Receive, send: Send) -> None:

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from archivebox.web.middleware.request_gate import Message, Receive, Scope, Send
-from archivebox.web.middleware.request_metrics import RequestMetrics
+from archivebox.web.server.request_gate import Message, Receive, Scope, Send
+from archivebox.web.server.request_metrics import RequestMetrics
 from archivebox.workers.metrics import REQUESTS
 
 

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from archivebox.web.middleware.request_gate import Message, Receive, Scope, Send
-from archivebox.web.middleware.trusted_proxies import Proxies
+from archivebox.web.server.request_gate import Message, Receive, Scope, Send
+from archivebox.web.server.trusted_proxies import Proxies
 
 OURS, ALSO_OURS, VISITOR = "10.0.0.2", "fd00::7", "192.0.2.9"
 

@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from archivebox.base_models.visibility import EVERYTHING
 from archivebox.crawls.models import Crawl
-from archivebox.web.live.topics import topic_of
+from archivebox.web.live.hub import topic_of
 from archivebox.web.live.watch import LIBRARY, ChangeWatch
 from tests import factories
 from tests.status_triggers import arrange

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_network
 
 from archivebox.lib.networks import literal
-from archivebox.web.middleware.request_gate import Application, Receive, Scope, Send
+from archivebox.web.server.request_gate import Application, Receive, Scope, Send
 
 _FOR, _PROTO = b"x-forwarded-for", b"x-forwarded-proto"
 Header = tuple[bytes, bytes]

@@ -2,7 +2,7 @@
 
 import time
 
-from archivebox.web.middleware.request_gate import Application, Message, Receive, Scope, Send
+from archivebox.web.server.request_gate import Application, Message, Receive, Scope, Send
 from archivebox.workers.metrics import REQUESTS
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
