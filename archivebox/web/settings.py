@@ -84,7 +84,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "archivebox.web.page.navigation.shell",
+                "archivebox.web.views.shell.shell",
                 "archivebox.web.auth.page_access.shown",
             ],
         },
@@ -92,7 +92,7 @@ TEMPLATES = [
 ]
 FORCE_SCRIPT_NAME = BELOW or None
 STATIC_URL = f"{BELOW}/static/"
-STORAGES = {"staticfiles": {"BACKEND": "archivebox.web.page.static_files.VersionedStorage"}}
+STORAGES = {"staticfiles": {"BACKEND": "archivebox.web.views.unauthenticated.VersionedStorage"}}
 
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},

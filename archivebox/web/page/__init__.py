@@ -1,1 +1,1 @@
-"""What all pages share: navigation, display preferences, lists in parts, addresses."""
+"""What several pages share: forms of crawls and settings, cards of snapshots, lists in parts, addresses."""

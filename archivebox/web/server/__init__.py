@@ -1,1 +1,1 @@
-"""The web server's process: its listeners, its limits, its row."""
+"""The web server's process: its listeners, its limits, and what each request passes before Django has it."""

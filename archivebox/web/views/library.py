@@ -1,14 +1,19 @@
-"""Owns the Library: all pages, or those that a query means, as cards, list or table."""
+"""Owns the Library: all pages, or those that a query means, as cards, list or table, and searches kept under a name."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import NamedTuple, Self
 from urllib.parse import urlencode
+from uuid import UUID
 
+from django.contrib import messages
+from django.contrib.auth.models import User
 from django.core.cache import cache
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import render
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.views.decorators.http import require_POST
 
 from archivebox.accounts.permission import viewer_scope
 from archivebox.accounts.roles import Action
@@ -17,19 +22,147 @@ from archivebox.base_models.visibility import seen_by
 from archivebox.core.progress.crawl_progress import COUNTED
 from archivebox.core.snapshot import Snapshot
 from archivebox.export.formats import FORMATS
-from archivebox.search.facets import Facet, facets
-from archivebox.search.finding import ORDERS, page_found, sortable
+from archivebox.search.backend import SearchUnavailableError
+from archivebox.search.facets import Facet, facets, frequent_tags, quoted
+from archivebox.search.finding import ORDERS, page_found, snippets, sortable
 from archivebox.search.models import SavedSearch
-from archivebox.search.query import QueryError, Selection
-from archivebox.web.auth.page_access import allows, public_if
-from archivebox.web.library.library_search import Reading, found, put_snippets, reading_of, remember
-from archivebox.web.library.query_terms import has, toggled
-from archivebox.web.page.cards import cards
+from archivebox.search.query import QueryError, Selection, Suggestion, chosen, complete, explain
+from archivebox.search.query.parser import MOST_CHARACTERS
+from archivebox.search.saved import rename_search, save_search
+from archivebox.web.auth.page_access import allows, may_see, public_if, requires
+from archivebox.web.page.cards import Card, cards
 from archivebox.web.page.crawl_form import capturing_plugins
-from archivebox.web.page.display_preferences import CHOICES, COLUMNS, DisplayPreferences, display_preferences_of
 from archivebox.web.page.list_paging import at_most, place_of
 from archivebox.web.page.visibility_form import SEEN_BY
 from archivebox.web.views.add import form_of, presets_of
+from archivebox.web.views.shell import CHOICES, COLUMNS, DisplayPreferences, display_preferences_of
+
+# --- searching, in the name of whoever asks ------------------------------------------------------------------------
+
+
+QUERIES_SHOWN = ("has:pdf", "is:failed", "http:404", "after:30d", "type:video")
+"""What an empty search box offers to try."""
+MOST_RECENT = 6
+MOST_TAGS = 6
+_RECENT = "searches"
+"""Where a session keeps what was searched for."""
+
+
+def found(request: HttpRequest, query: str) -> Selection:
+    """The pages that a query means. QueryError.
+
+    Texts are not searched for whoever may see the list alone, and could guess at them; what was removed is theirs
+    who may bring it back.
+    """
+    scope, removed = viewer_scope(request.user), allows(request, Action.EDIT)
+    try:
+        return chosen(query, scope, removed=removed, texts=may_see(request, "PUBLIC_SNAPSHOTS"))
+    except SearchUnavailableError as problem:
+        messages.warning(request, f"Only titles, URLs and tags were searched. {problem}")
+        return chosen(query, scope, removed=removed, texts=False)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a query is understood: a phrase, or what is wrong with it and at which character."""
+
+    phrase: str = ""
+    problem: str = ""
+    position: int = 0
+
+    @classmethod
+    def of_error(cls, error: QueryError) -> Self:
+        return cls(problem=error.sentence, position=error.position)
+
+
+def reading_of(query: str) -> Reading:
+    try:
+        return Reading(phrase=explain(query)) if query else Reading()
+    except QueryError as error:
+        return Reading.of_error(error)
+
+
+def put_snippets(shown: Sequence[Card], selection: Selection) -> None:
+    """Give each card what its page says of the words."""
+    found = snippets(selection, [card.snapshot for card in shown])
+    for card in shown:
+        card.match = found.get(card.snapshot.pk)
+
+
+def remember(request: HttpRequest, query: str, *, is_found: bool) -> None:
+    """Keep a query that found something among those last searched for, until its person logs out."""
+    if request.user.is_authenticated and is_found and query:
+        former = recent(request)
+        if former[:1] != [query]:
+            request.session[_RECENT] = [query, *(one for one in former if one != query)][:MOST_RECENT]
+
+
+def recent(request: HttpRequest) -> list[str]:
+    """What was searched for last, the latest first."""
+    if not request.user.is_authenticated:
+        return []
+    kept: list[str] = request.session.get(_RECENT, [])
+    return kept
+
+
+def initial_suggestions(request: HttpRequest) -> list[Suggestion]:
+    """What an empty box offers: former searches, frequent tags, examples."""
+    known = recent(request)
+    former = [Suggestion(0, 0, query, "searched before") for query in known]
+    tags = [
+        Suggestion(0, 0, f"#{quoted(name)}", "tag") for name in frequent_tags(viewer_scope(request.user), MOST_TAGS)
+    ]
+    examples = [Suggestion(0, 0, query, explain(query)) for query in QUERIES_SHOWN if query not in known]
+    return [*former, *tags, *examples]
+
+
+# --- terms of a query ----------------------------------------------------------------------------------------------
+
+
+_WORD = re.compile(r'(?:[^\s"]*"[^"]*"?)+|\S+')
+_QUOTED = re.compile(r'"[^"]*"?')
+
+
+def terms(text: str) -> list[str]:
+    """``#"two words" not (a or b)`` → two: a quoted part keeps its spaces, brackets and ``not`` what they belong to."""
+    found: list[str] = []
+    begun: list[str] = []
+    for word in _WORD.findall(text):
+        begun.append(word)
+        bare = _QUOTED.sub("", " ".join(begun))
+        if bare.count("(") <= bare.count(")") and word.lower() != "not":
+            found.append(" ".join(begun))
+            begun = []
+    return [*found, " ".join(begun)] if begun else found
+
+
+def has(text: str, wanted: str) -> bool:
+    """Whether all terms of ``wanted`` have to hold of what ``text`` finds; of two that ``or`` joins, neither has."""
+    known = terms(text)
+    return not _is_either(known) and set(terms(wanted)) <= set(known)
+
+
+def toggled(text: str, wanted: str, keys: Iterable[str] = ()) -> str:
+    """``text`` without the terms of ``wanted`` if it has them; else with them.
+
+    They take the place of their opposites, and of terms with one of ``keys``.
+    """
+    new, old = terms(wanted), [term for term in terms(text) if term.lower() != "and"]
+    if has(text, wanted):
+        return " ".join(term for term in old if term not in new)
+    if _is_either(old):
+        return f"({text}) {wanted}"
+    opposites = {sign + term for term in new for sign in ("-", "not ")}
+    left = [term for term in old if not term.startswith(tuple(keys)) and term not in opposites]
+    return " ".join([*left, wanted])
+
+
+def _is_either(known: list[str]) -> bool:
+    return any(term.lower() == "or" for term in known)
+
+
+# --- the page ------------------------------------------------------------------------------------------------------
+
 
 SIZE = 60
 """Pages that are shown at a time."""
@@ -181,3 +314,56 @@ def _address(asked: QueryDict, query: str) -> str:
     """The same list of another query, from its beginning."""
     kept = {name: asked.get(name, "") for name in ("view", "sort")}
     return f"?{urlencode({name: value for name, value in {'q': query, **kept}.items() if value})}"
+
+
+# --- while a query is typed ----------------------------------------------------------------------------------------
+
+
+@public_if("PUBLIC_INDEX")
+def suggestions_json(request: HttpRequest) -> JsonResponse:
+    """``?q=…&at=<cursor>``: what may stand there, and how the query reads so far."""
+    text = request.GET.get("q", "")[:MOST_CHARACTERS]
+    at = request.GET.get("at", "")
+    cursor = min(int(at), len(text)) if at.isdecimal() else len(text)
+    found = complete(text, cursor, viewer_scope(request.user)) if text.strip() else initial_suggestions(request)
+    suggestions = [asdict(one) for one in found]
+    return JsonResponse({"suggestions": suggestions, **asdict(reading_of(text.strip()))})
+
+
+# --- saved searches ------------------------------------------------------------------------------------------------
+
+
+@requires(Action.LIST, to_change=Action.OWN)
+@require_POST
+@requires(Action.LIST, to_change=Action.OWN)
+def keep_search(request: HttpRequest) -> HttpResponse:
+    """Keep ``q`` under ``name``, and go back to what it finds."""
+    query = request.POST.get("q", "").strip()
+    assert isinstance(request.user, User)  # noqa: S101 - nobody gets here without a log-in
+    try:
+        search = save_search(request.user, request.POST.get("name", ""), query)
+        messages.success(request, f"Saved “{search.name}”. It is listed beside the Library.")
+    except ValueError as refused:
+        messages.error(request, str(refused))
+    return redirect(f"{reverse('snapshots')}?{urlencode({'q': query})}")
+
+
+@requires(Action.LIST, to_change=Action.OWN)
+@require_POST
+@requires(Action.LIST, to_change=Action.OWN)
+def change_search(request: HttpRequest, search_id: UUID) -> HttpResponse:
+    """``do``: ``rename`` (to ``name``), ``delete``. Each has searches of their own."""
+    search = get_object_or_404(SavedSearch, pk=search_id, owner=request.user)
+    wanted = request.POST.get("do")
+    try:
+        if wanted == "rename":
+            rename_search(search, request.POST.get("name", ""))
+            messages.success(request, f"Renamed to “{search.name}”.")
+        elif wanted == "delete":
+            search.delete()
+            messages.success(request, f"Deleted “{search.name}”. Its pages are unchanged.")
+        else:
+            raise Http404("no such change")
+    except ValueError as refused:
+        messages.error(request, str(refused))
+    return redirect(f"{reverse('snapshots')}?{urlencode({'q': search.query})}")

@@ -1,26 +1,80 @@
-"""Owns how people come in by an OpenID Connect provider, and how they connect an account that they have."""
+"""Owns how people come in by an OpenID Connect provider, and how they connect an account that they have.
 
-from typing import cast
+One cookie ties a log-in there to the browser in which it was begun, for ten minutes. The session's own cookie is
+``SameSite=Strict``, and so does not come along from the provider; this one is ``Lax``.
+"""
+
+import secrets
+from dataclasses import asdict, dataclass
+from typing import Self, cast
 
 from django.contrib import messages
 from django.contrib.auth import login as start_session
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import User
+from django.core import signing
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render, resolve_url
 from django.urls import reverse
+from django.utils.crypto import constant_time_compare, salted_hmac
 from django.views.decorators.http import require_POST, require_safe
 
 from archivebox.accounts.openid import admission
-from archivebox.accounts.openid.exchange import OpenIDError, provider_for
+from archivebox.accounts.openid.exchange import OpenIDError, Secrets, provider_for
 from archivebox.accounts.openid.provider_settings import OpenIDSettings, openid_settings
 from archivebox.accounts.roles import Action
+from archivebox.web import settings
 from archivebox.web.auth import login_throttle
-from archivebox.web.auth.openid_attempt import Attempt, forget
 from archivebox.web.auth.page_access import confirmed, requires
 from archivebox.web.auth.sessions import BACKEND, BY_PROVIDER
 from archivebox.web.page.redirects import back_to, public_address
 from archivebox.web.views.login import login_page
+
+_COOKIE = f"{settings.COOKIE_PREFIX}archivebox_openid"
+_SALT = "archivebox.openid"
+_AGE = 600
+"""Seconds for a password, a second factor, and the provider's questions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A log-in that was begun. ``onward``: where it leads; ``connects``: the account that is connected, 0 for none."""
+
+    seed: str
+    onward: str
+    connects: int
+
+    @classmethod
+    def begin(cls, onward: str, connects: int = 0) -> Self:
+        return cls(secrets.token_urlsafe(32), onward, connects)
+
+    @classmethod
+    def of(cls, request: HttpRequest) -> Self | None:
+        """The one that this very browser began, if what came back belongs to it."""
+        try:
+            attempt = cls(**signing.loads(request.COOKIES.get(_COOKIE, ""), salt=_SALT, max_age=_AGE))
+        except (signing.BadSignature, TypeError):
+            return None
+        return attempt if constant_time_compare(request.GET.get("state", ""), attempt.secrets.state) else None
+
+    @property
+    def secrets(self) -> Secrets:
+        """Derived, so that the cookie has none of them."""
+        return Secrets(self._derived("state"), self._derived("nonce"), self._derived("verifier"))
+
+    def keep(self, answer: HttpResponse) -> None:
+        value = signing.dumps(asdict(self), salt=_SALT)
+        answer.set_cookie(_COOKIE, value, _AGE, secure=settings.BEHIND_HTTPS, httponly=True, samesite="Lax")
+
+    def _derived(self, purpose: str) -> str:
+        return salted_hmac(f"{_SALT}.{purpose}", self.seed, algorithm="sha256").hexdigest()
+
+
+def forget(answer: HttpResponse) -> HttpResponse:
+    """What came back once does not come back again."""
+    answer.delete_cookie(_COOKIE, samesite="Lax")
+    return answer
+
 
 _REFUSED = {
     "access_denied": "{} denied access, or you cancelled. Try to log in again.",

@@ -1,7 +1,7 @@
 """Owns the pages of plugins: what each saves, whether it is on and who says so, its programs, settings and outcomes."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,17 +14,73 @@ from archivebox.accounts.permission import viewer_scope
 from archivebox.accounts.roles import Action
 from archivebox.config.resolve import Resolved, SettingError
 from archivebox.contract import reasons
+from archivebox.contract.binaries import BinaryRequest
 from archivebox.contract.discovery import Plugin
 from archivebox.contract.schema import prefix
 from archivebox.core.models import ArchiveResult
-from archivebox.hooks import base_layers, plugins, resolve_settings
+from archivebox.hooks import base_layers, needed_programs, plugins, resolve_settings
+from archivebox.hooks.registry import path_of_program
 from archivebox.machine.fleet_setting import refresh_fleet_settings
 from archivebox.machine.models import Binary
 from archivebox.web.auth.page_access import requires
 from archivebox.web.page.crawl_form import KINDS
 from archivebox.web.page.list_paging import page_within
 from archivebox.web.page.setting_form import SettingForm, place, store
-from archivebox.web.plugin_settings.plugin_programs import PluginProgram, lacks, programs_of, rows_here
+
+# --- programs ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PluginProgram:
+    """A program that a plugin needs, as this machine has it. ``row``: None where nobody has looked for it yet."""
+
+    asked: BinaryRequest
+    row: Binary | None
+
+    @property
+    def path(self) -> str:
+        if self.row is None:
+            return path_of_program(self.asked.name)
+        return self.row.abspath if self.row.is_there else ""
+
+    @property
+    def version(self) -> str:
+        return self.row.version if self.row is not None and self.row.is_there else ""
+
+    @property
+    def is_missing(self) -> bool:
+        return not self.path
+
+    @property
+    def why(self) -> str:
+        """What is known of one that is missing."""
+        if self.row is None:
+            return "Not checked yet."
+        if self.row.status in {Binary.StatusChoices.QUEUED, Binary.StatusChoices.STARTED}:
+            return "Being checked."
+        return self.row.message or (reasons.sentence(self.row.reason) if self.row.reason else "No longer installed.")
+
+    @property
+    def command(self) -> str:
+        return f"archivebox install {self.asked.name}"
+
+
+def rows_here() -> dict[str, Binary]:
+    """What is known of every program on this machine, by name."""
+    return {row.name: row for row in Binary.objects.here()}
+
+
+def programs_of(plugin: Plugin, resolved: Resolved, rows: Mapping[str, Binary]) -> list[PluginProgram]:
+    return [PluginProgram(asked, rows.get(asked.name)) for asked in needed_programs(plugin, resolved)]
+
+
+def lacks(programs: Iterable[PluginProgram]) -> bool:
+    """Whether one is missing without which it does not work."""
+    return any(program.is_missing and not program.asked.optional for program in programs)
+
+
+# --- the pages -----------------------------------------------------------------------------------------------------
+
 
 OUTCOMES = 100
 

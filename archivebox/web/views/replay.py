@@ -1,16 +1,21 @@
-"""Owns the page that shows a URL as it was: found by address and time, with the banner that says what one looks at."""
+"""Owns the page that shows a URL as it was: found by address and time, with the banner that says what one looks at.
+
+And the addresses that imported pages had in an earlier ArchiveBox.
+"""
 
 import re
 from urllib.parse import unquote
 
 from django.contrib.auth.decorators import login_not_required
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import get_script_prefix
+from django.urls import get_script_prefix, reverse
+from django.utils.http import urlencode
 
-from archivebox.accounts.permission import viewer_scope
+from archivebox.accounts.permission import reachable_snapshots, viewer_scope
 from archivebox.accounts.roles import Action
 from archivebox.core.snapshot import Snapshot
+from archivebox.imports.readers.old_page import REST, place_of
 from archivebox.lib.urls import BadUrl, parse_url
 from archivebox.replay.moments import moment_of, nearest, neighbours, read_moment
 from archivebox.web.auth.page_access import may_see, public_if
@@ -92,3 +97,14 @@ def _as_sent(request: HttpRequest, before: str, url: str) -> str:
 
 def _wrong(request: HttpRequest, sentence: str) -> HttpResponse:
     return render(request, "web/error.html", {"title": "Invalid address", "sentence": sentence}, status=400)
+
+
+@public_if("PUBLIC_SNAPSHOTS")
+def older_address(request: HttpRequest, timestamp: str, path: str = "") -> HttpResponse:
+    """``/archive/<timestamp>/<path>``: the page of the snapshot, with what that file belongs to."""
+    rows = reachable_snapshots(request.user).filter(imported_from__key=timestamp)
+    snapshot = rows.order_by("-pk").first()
+    if snapshot is None:
+        raise Http404("no such snapshot")
+    address, (plugin, _) = reverse("snapshot", args=[snapshot.pk]), place_of(path)
+    return redirect(address if plugin == REST else f"{address}?{urlencode({'view': plugin})}")

@@ -1,15 +1,20 @@
-"""Owns the page of the program's own settings, group by group."""
+"""Owns the pages of what is set up for all crawls: the program's own settings, group by group, and personas.
+
+A persona is who a crawl is to the sites that it visits.
+"""
 
 from collections.abc import Iterator
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
+from archivebox.accounts.permission import visible_crawls, visible_schedules
 from archivebox.accounts.roles import Action
 from archivebox.config.core import CORE_SETTINGS, GROUPS
+from archivebox.config.personas import personas_in
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.discovery import Plugin
 from archivebox.contract.schema import SettingSpec, prefix
@@ -59,3 +64,29 @@ def _of_plugins(query: str) -> Iterator[tuple[Plugin, SettingSpec, str]]:
 def _has(query: str, spec: SettingSpec, title: str) -> bool:
     text = f"{spec.name} {label_of(spec)} {spec.description} {title}".casefold()
     return all(word in text for word in query.casefold().split())
+
+
+# --- personas ------------------------------------------------------------------------------------------------------
+
+
+CRAWLS_SHOWN = 20
+
+
+@requires(Action.INSPECT)
+def personas(request: HttpRequest) -> HttpResponse:
+    """All of this collection."""
+    return render(request, "web/personas/index.html", {"personas": personas_in(DATA_FOLDER.personas)})
+
+
+@requires(Action.INSPECT)
+def persona_page(request: HttpRequest, name: str) -> HttpResponse:
+    """One: what it has, and the latest crawls that ran as it."""
+    persona = next((one for one in personas_in(DATA_FOLDER.personas) if one.name == name), None)
+    if persona is None:
+        raise Http404("no such persona")
+    context = {
+        "persona": persona,
+        "crawls": visible_crawls(request.user).filter(persona=name).order_by("-pk")[:CRAWLS_SHOWN],
+        "schedules": [one for one in visible_schedules(request.user) if one.template.get("persona") == name],
+    }
+    return render(request, "web/personas/one.html", context)

@@ -1,35 +1,41 @@
-"""Owns the page of one snapshot: what was kept, as it is best looked at, what was not, and why."""
+"""Owns the page of one snapshot: what was kept, as it is best looked at, what was not, and why; its versions."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 
 from archivebox.accounts.permission import may_show, reachable_snapshots, viewer_scope
 from archivebox.accounts.roles import Action
-from archivebox.contract.formats import File, Format, FormatKind, formats_of
+from archivebox.base_models.visibility import ViewerScope, seen_by
+from archivebox.contract.formats import File, Format, FormatKind, best_of, formats_of
 from archivebox.contract.verdicts import State, judge
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.crawl_control.retry import RETRIABLE
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.unchanged_check import UnchangedCheck
+from archivebox.core.versions.text_differences import compare
+from archivebox.core.versions.url_versions import latest_versions
 from archivebox.hooks import outputs_of
+from archivebox.lib.urls import BadUrl, parse_url
 from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process
 from archivebox.replay.capability import Purpose
 from archivebox.replay.origins import sandbox
 from archivebox.web.auth.page_access import allows, public_if
-from archivebox.web.library.share_links import shares_of
 from archivebox.web.middleware import replay
 from archivebox.web.page.cards import cards
 from archivebox.web.page.visibility_form import SEEN_BY
-from archivebox.web.snapshot.archive_links import links_of
+from archivebox.web.snapshot.file_excerpts import NOTHING, FileExcerpt, address_of, read_part
 from archivebox.web.snapshot.format_views import Stage, files_stage, stage_of
 from archivebox.web.snapshot.plugin_templates import Place, drawn, has_template, title_of
 from archivebox.web.snapshot.replay_frame import frame_of, index_of, preferred_copy, quality_of, scripted_frame
 from archivebox.web.snapshot.result_list import group_results, timeline_of
 from archivebox.web.snapshot.version_strip import linked_from, strip_of
+from archivebox.web.views.shares import shares_of
 
 PROCESSES_SHOWN = 400
 PAGES = frozenset({"", "text/html", "application/xhtml+xml"})
@@ -228,3 +234,113 @@ def _programs(processes: list[Process]) -> list[Binary]:
     """The programs that worked on it, in the versions that this machine has now."""
     paths = {str(one.cmd[0]) for one in processes if one.cmd and one.process_type == Process.TypeChoices.BINARY}
     return list(Binary.objects.here().filter(abspath__in=paths).order_by("name"))
+
+
+# --- links inside the archive --------------------------------------------------------------------------------------
+
+
+MOST = 500
+"""Links of a page that are looked for."""
+SHOWN = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Outlink:
+    """A page that is linked to; ``snapshot_id`` is its latest version, None where it is not in the archive."""
+
+    url: str
+    title: str
+    snapshot_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """``kept`` are in the archive, ``others`` are not: ``count`` is how many of those there are."""
+
+    kept: list[Outlink]
+    others: list[Outlink]
+    count: int
+    inward: list[Snapshot]
+
+
+def links_of(snapshot: Snapshot, results: Iterable[ArchiveResult], scope: ViewerScope) -> Links:
+    """Those that plugins with the role ``links`` found, and the pages whose crawl came here by a link."""
+    titles = _found(snapshot, results)
+    known = latest_versions(titles, scope)
+    links = [Outlink(url, title, known.get(url)) for url, title in titles.items()]
+    others = [link for link in links if link.snapshot_id is None]
+    pages = seen_by(scope, Snapshot.objects.kept())
+    inward = pages.filter(scope.condition("outlinks__"), outlinks__url=snapshot.url).distinct().order_by("-pk")[:SHOWN]
+    return Links([link for link in links if link.snapshot_id][:SHOWN], others[:SHOWN], len(others), list(inward))
+
+
+def _found(snapshot: Snapshot, results: Iterable[ArchiveResult]) -> dict[str, str]:
+    """URL → title, each once, the page itself left out."""
+    titles: dict[str, str] = {}
+    for result in results:
+        for output in outputs_of(result.plugin):
+            for name in result.output_files if output.role == "links" else ():
+                if output.matches(name):
+                    _read_titles(titles, snapshot, result.plugin, name)
+    titles.pop(snapshot.url, None)
+    return titles
+
+
+def _read_titles(titles: dict[str, str], snapshot: Snapshot, plugin: str, name: str) -> None:
+    for line in read_part(snapshot, plugin, name).lines():
+        if len(titles) >= MOST:
+            return
+        try:
+            url = parse_url(str(line.get("url") or "")).without_fragment
+        except BadUrl:
+            continue
+        titles[url] = titles.get(url) or str(line.get("title") or "")[:200]
+
+
+# --- two versions beside each other --------------------------------------------------------------------------------
+
+
+@public_if("PUBLIC_SNAPSHOTS")
+def changes(request: HttpRequest, snapshot_id: UUID, other_id: UUID) -> HttpResponse:
+    """The older beside the newer of two versions; ``?as=picture`` lays their pictures over each other."""
+    versions = [snapshot_or_404(request, key) for key in (snapshot_id, other_id)]
+    old, new = sorted(versions, key=lambda one: one.pk)
+    if old.url != new.url or old.retired_at or new.retired_at:
+        raise Http404("these are not two versions of one page")
+    if (old.pk, new.pk) != (snapshot_id, other_id):
+        return redirect("changes", old.pk, new.pk)
+    context = {
+        "old": old,
+        "new": new,
+        "card": cards(request, [new])[0],
+        "strip": strip_of(new, viewer_scope(request.user)),
+        "as_picture": request.GET.get("as") == "picture",
+    }
+    context |= _pictures(request, old, new) if context["as_picture"] else _texts(old, new)
+    return render(request, "web/changes.html", context)
+
+
+def _texts(old: Snapshot, new: Snapshot) -> dict[str, object]:
+    before, after = (_text_of(one) for one in (old, new))
+    if not (before.size and after.size):
+        return {"missing": [one for one, part in ((old, before), (new, after)) if not part.size]}
+    return {"difference": compare(before.text, after.text), "is_cut": before.is_cut or after.is_cut}
+
+
+def _text_of(snapshot: Snapshot) -> FileExcerpt:
+    best = best_of(results_of(snapshot), outputs_of, "text")
+    return read_part(snapshot, best.plugin, best.files[0].name) if best else NOTHING
+
+
+def _pictures(request: HttpRequest, old: Snapshot, new: Snapshot) -> dict[str, object]:
+    found = [_picture_of(results_of(one)) for one in (old, new)]
+    shown = [
+        (snapshot, card.base() + address_of(picture.plugin, picture.files[0].name))
+        for snapshot, picture, card in zip((old, new), found, cards(request, [old, new]), strict=True)
+        if picture
+    ]
+    return {"missing": [one for one, picture in zip((old, new), found, strict=True) if not picture], "pictures": shown}
+
+
+def _picture_of(results: list[ArchiveResult]) -> Format | None:
+    return next((one for one in formats_of(results, outputs_of) if one.kind is FormatKind.PICTURE and one.files), None)

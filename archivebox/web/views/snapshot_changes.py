@@ -1,4 +1,4 @@
-"""Owns what people do to one snapshot: tag, note, try again, capture again, verify, remove and bring back."""
+"""Owns what people do to one snapshot: tag, note, try or capture again, verify, remove, bring back, run scripts."""
 
 from functools import partial
 from uuid import UUID
@@ -7,7 +7,7 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import models
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST
@@ -25,8 +25,12 @@ from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import split_tags
 from archivebox.core.tags.assign_tags import retag as put_tags
 from archivebox.hooks import plugins
+from archivebox.replay.scripts.view import own_script_view
 from archivebox.search.removal import bring_back
 from archivebox.search.removal import remove as remove_snapshots
+from archivebox.web.auth.page_access import public_if
+from archivebox.web.auth.replay_access import viewer_of
+from archivebox.web.page.redirects import back_to
 from archivebox.web.page.visibility_form import chosen, visibility_sentence
 from archivebox.web.views.snapshot import snapshot_or_404
 
@@ -155,3 +159,20 @@ def _key(text: str) -> UUID:
         return UUID(text)
     except ValueError as error:
         raise Http404("no such row") from error
+
+
+@require_POST
+@public_if("PUBLIC_SNAPSHOTS", to_change=Action.READ)
+def change_view(request: HttpRequest, snapshot_id: UUID, view_id: UUID) -> HttpResponseBase:
+    """End the view and go back to the page without scripts. ``do=renew``: have it last, and say what it refused."""
+    snapshot_or_404(request, snapshot_id)
+    view = own_script_view(view_id, viewer_of(request))
+    if request.POST.get("do") == "renew":
+        if view is None or view.snapshot_id != snapshot_id:
+            raise Http404("no such view")
+        view.renew()
+        return JsonResponse({"refused": view.violation_count})
+    if view is not None and view.snapshot_id == snapshot_id:
+        view.end()
+    answer: HttpResponse = redirect(back_to(request, reverse("snapshot", args=[snapshot_id])))
+    return answer

@@ -1,4 +1,4 @@
-"""Owns the page of one's own tokens: made, shown once, revoked."""
+"""Owns the pages of what other programs use: one's own tokens, made, shown once, revoked, and the API's reference."""
 
 from datetime import timedelta
 from typing import cast
@@ -80,3 +80,9 @@ def revoke(request: HttpRequest, token_id: UUID) -> HttpResponse:
 
 def _own(request: HttpRequest) -> tokens.TokenQuerySet:
     return Token.objects.filter(user=cast("User", request.user))
+
+
+@requires(Action.LIST)
+def api_docs(request: HttpRequest) -> HttpResponse:
+    """Drawn by Swagger UI from ``/api/v1/openapi.json``."""
+    return render(request, "web/api_docs.html")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from archivebox.web.library.query_terms import has, terms, toggled
+from archivebox.web.views.library import has, terms, toggled
 
 
 def test_a_quoted_part_is_one_term() -> None:

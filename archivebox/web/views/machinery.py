@@ -1,6 +1,10 @@
-"""Owns the pages of processes: the tree of what runs, what has ended, one of them, and asking it to end."""
+"""Owns the pages of machines and of processes: what administrators change of the first, and ask of the second.
 
-from collections.abc import Iterable
+Of processes: the tree of what runs, what has ended, one of them, and asking it to end.
+"""
+
+from collections.abc import Callable, Iterable
+from datetime import timedelta
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -8,7 +12,7 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.db.models import Model, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
@@ -21,13 +25,75 @@ from archivebox.accounts.permission import (
 )
 from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
+from archivebox.core.progress.machine_work import pages_at_work
 from archivebox.core.progress.process_tree import running_tree
 from archivebox.hooks import base_layers, plugins, resolve_settings
+from archivebox.machine.host import MachineAtWorkError
 from archivebox.machine.logtail import read_tail
-from archivebox.machine.models import Process
+from archivebox.machine.models import Binary, Machine, Process
+from archivebox.machine.plugin_sets import plugin_differences
 from archivebox.web.auth.page_access import allows, requires
 from archivebox.web.page.list_paging import page_of, page_within
 from archivebox.web.templatetags.processes import FAILED
+
+# --- machines ------------------------------------------------------------------------------------------------------
+
+
+DRAIN_WITHIN = timedelta(minutes=10)
+_CHANGES: dict[str, tuple[Callable[[Machine], None], str, str]] = {
+    "drain": (lambda machine: machine.drain(DRAIN_WITHIN), "machine.drained", "{} takes no new work."),
+    "resume": (Machine.resume, "machine.resumed", "{} works again."),
+    "remove": (Machine.remove, "machine.removed", "{} is removed. What it did stays on record."),
+}
+
+
+@requires(Action.INSPECT)
+def list_machines(request: HttpRequest) -> HttpResponse:
+    """All that work, or worked, on it; the last heard of first."""
+    rows = list(Machine.objects.kept().order_by("-seen_at"))
+    differences = plugin_differences(rows)
+    machines = [(machine, pages_at_work(machine.pk).count(), differences.get(machine.pk)) for machine in rows]
+    return render(request, "web/machines/index.html", {"machines": machines})
+
+
+@requires(Action.INSPECT)
+def show_machine(request: HttpRequest, machine_id: UUID) -> HttpResponse:
+    """One: what it is, its programs, and what runs there."""
+    machine = get_object_or_404(Machine, pk=machine_id)
+    context = {
+        "machine": machine,
+        "plugin_difference": plugin_differences([machine]).get(machine.pk),
+        "may_change": allows(request, Action.ADMINISTER),
+        "drain_minutes": DRAIN_WITHIN.seconds // 60,
+        "pages": pages_at_work(machine.pk).count(),
+        "settings": sorted(machine.config),
+        "programs": Binary.objects.filter(machine=machine).order_by("name"),
+        "running": visible_processes(request.user).running().filter(machine=machine).count(),
+    }
+    return render(request, "web/machines/one.html", context)
+
+
+@require_POST
+@requires(Action.ADMINISTER, to_change=Action.ADMINISTER)
+def change_machine(request: HttpRequest, machine_id: UUID) -> HttpResponse:
+    """``change``: ``drain``, ``resume``, ``remove``."""
+    machine, wanted = get_object_or_404(Machine, pk=machine_id), request.POST.get("change", "")
+    if wanted not in _CHANGES:
+        raise Http404("no such change")
+    make, action, said = _CHANGES[wanted]
+    try:
+        with write_transaction():
+            make(machine)
+            audit.record(request.user, action, machine, hostname=machine.hostname)
+    except MachineAtWorkError as error:
+        messages.error(request, str(error))
+        return redirect("machine", machine_id)
+    messages.success(request, said.format(machine))
+    return redirect("machines") if wanted == "remove" else redirect("machine", machine_id)
+
+
+# --- processes -----------------------------------------------------------------------------------------------------
+
 
 Shown = TypeVar("Shown", bound=Model)
 
@@ -38,7 +104,7 @@ BIG_FIELDS = ("stdout", "stderr", "env", "declared")
 
 
 @requires(Action.INSPECT)
-def index(request: HttpRequest) -> HttpResponse:
+def list_processes(request: HttpRequest) -> HttpResponse:
     """``?part=running``: the tree alone. ``?type=``, ``?plugin=`` and ``?failed=yes`` choose among what has ended."""
     if request.GET.get("part") == "running":
         return render(request, "web/processes/running.html", {"branches": running_tree(viewer_scope(request.user))})
@@ -67,7 +133,7 @@ def _pages_of(request: HttpRequest, rows: Iterable[Process]) -> dict[UUID, str]:
 
 
 @requires(Action.INSPECT)
-def one(request: HttpRequest, process_id: UUID) -> HttpResponse:
+def show_process(request: HttpRequest, process_id: UUID) -> HttpResponse:
     """One process: its command, its end, the last of what it printed, its parents and children.
 
     ``?part=now``: only what changes while it runs.
@@ -122,7 +188,7 @@ def _running_hook(process: Process) -> Process | None:
 
 @require_POST
 @requires(Action.EDIT)
-def end(request: HttpRequest, process_id: UUID) -> HttpResponse:
+def end_process(request: HttpRequest, process_id: UUID) -> HttpResponse:
     """Leave a request with the worker that holds it: no process is signalled from here."""
     process = _find(request, process_id)
     with write_transaction():

@@ -1,1 +1,0 @@
-"""Lists of snapshots: cards, search, share links."""

@@ -1,1 +1,0 @@
-"""Settings and programs of plugins as forms and tables."""
