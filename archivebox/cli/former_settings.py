@@ -6,6 +6,7 @@ Those that have one are its aliases, in ``config/core.py`` and in ``config.json`
 from collections.abc import Iterable
 
 _SWITCH = "{}_ENABLED turns it on and off"
+_FOR_ALL = "{} applies to every program"
 _BY_PAGE = "the page itself decides which plugins apply to it"
 
 INSTEAD = {
@@ -18,6 +19,8 @@ INSTEAD = {
     "CUSTOM_TEMPLATES_DIR": "templates cannot be replaced",
     "DEFAULT_PERSONA": "ACTIVE_PERSONA names the persona of crawls for which none is chosen",
     "FOOTER_INFO": "the pages have no such footer",
+    "GALLERYDL_CHECK_SSL_VALIDITY": _FOR_ALL.format("CHECK_SSL_VALIDITY"),
+    "GALLERYDL_COOKIES_FILE": _FOR_ALL.format("COOKIES_FILE"),
     "GIT_DOMAINS": "known hosts and addresses that end in .git are mirrored",
     "LDAP": "people log in by OpenID Connect (OIDC_ISSUER) or at a proxy (REVERSE_PROXY_USER_HEADER)",
     "LDAP_SERVER_URI": "people log in by OpenID Connect (OIDC_ISSUER) or at a proxy (REVERSE_PROXY_USER_HEADER)",
@@ -30,6 +33,7 @@ INSTEAD = {
     "SAVE_PLAYLISTS": "YTDLP_ARGS_EXTRA takes options such as --no-playlist",
     "SAVE_WGET_REQUISITES": "WGET_ARGS has --page-requisites",
     "SNAPSHOTS_PER_PAGE": "long lists are shown in parts",
+    "SONIC_COLLECTION": "its name is archivebox; SEARCH_BACKEND_SONIC_BUCKET names the bucket",
     "USE_CURL": "curl is not used",
     "USE_GIT": _SWITCH.format("GIT"),
     "USE_INDEXING_BACKEND": "SEARCH_BACKEND_ENGINE, when empty, indexes nothing",
@@ -41,6 +45,11 @@ INSTEAD = {
     "USE_WGET": _SWITCH.format("WGET"),
     "USE_YOUTUBEDL": _SWITCH.format("YTDLP"),
     "WGET_AUTO_COMPRESSION": "WGET_ARGS_EXTRA takes options such as --compression=auto",
+    "WGET_CHECK_SSL_VALIDITY": _FOR_ALL.format("CHECK_SSL_VALIDITY"),
+    "WGET_COOKIES_FILE": _FOR_ALL.format("COOKIES_FILE"),
+    "YTDLP_CHECK_SSL_VALIDITY": _FOR_ALL.format("CHECK_SSL_VALIDITY"),
+    "YTDLP_COOKIES_FILE": _FOR_ALL.format("COOKIES_FILE"),
+    "YTDLP_USER_AGENT": _FOR_ALL.format("USER_AGENT"),
 }
 """Name → what holds here, as the rest of a sentence."""
 

@@ -26,10 +26,36 @@ _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 _SHARED = (
     SettingSpec("TIMEOUT", "integer", 60, "Seconds that a hook may take unless its plugin says otherwise", minimum=1),
-    SettingSpec("CHECK_SSL_VALIDITY", "boolean", True, "Refuse sites whose certificate is not valid"),
-    SettingSpec("USER_AGENT", "string", "", "User agent of every request; empty: each program's own"),
-    SettingSpec("COOKIES_FILE", "string", "", "File of cookies, in Netscape format, that hooks send", identity=True),
-    SettingSpec("RESOLUTION", "string", "1440,900", "Width,height of pages in pixels", pattern=r"^\d{2,5},\d{2,5}$"),
+    SettingSpec(
+        "CHECK_SSL_VALIDITY",
+        "boolean",
+        True,
+        "Refuse sites whose certificate is not valid",
+        aliases=("CHROME_CHECK_SSL_VALIDITY",),
+    ),
+    SettingSpec(
+        "USER_AGENT",
+        "string",
+        "",
+        "User agent of every request; empty: each program's own",
+        aliases=("CHROME_USER_AGENT",),
+    ),
+    SettingSpec(
+        "COOKIES_FILE",
+        "string",
+        "",
+        "File of cookies, in Netscape format, that hooks send",
+        aliases=("CHROME_COOKIES_FILE",),
+        identity=True,
+    ),
+    SettingSpec(
+        "RESOLUTION",
+        "string",
+        "1440,900",
+        "Width,height of pages in pixels",
+        aliases=("CHROME_RESOLUTION",),
+        pattern=r"^\d{2,5}[,x]\d{2,5}$",
+    ),
     SettingSpec("NODE_BINARY", "string", "node", "Program that runs JavaScript hooks"),
 )
 
@@ -91,7 +117,6 @@ _WORK = (
         "CRAWL_TURN", "number", 300, "Seconds before a running crawl yields its browser to a waiting one", minimum=0
     ),
     SettingSpec("HOOK_CONCURRENCY", "integer", None, "Foreground hooks at a time; unset: 2 per core", minimum=1),
-    SettingSpec("FINITE_CONCURRENCY", "integer", None, "Downloads at a time; unset: 4 per core", minimum=1),
     SettingSpec(
         "TABS",
         "integer",
@@ -101,16 +126,9 @@ _WORK = (
     ),
     SettingSpec("STOP_GRACE", "number", 5, "Seconds between asking a process to stop and ending it", minimum=0),
     SettingSpec("SEAL_GRACE", "number", 10, "Least seconds that background hooks have at the end", minimum=0),
-    SettingSpec("READY_TIME", "number", 10, "Seconds that hooks wait for a background hook to be ready", minimum=0),
     SettingSpec("MAX_ATTEMPTS", "integer", 3, "Times that a failing hook is run in all", minimum=1),
     SettingSpec("INSTALL_TIMEOUT", "integer", 1_800, "Seconds that installing a program may take", minimum=1),
     SettingSpec("HOOK_OUTPUT_MAX", "integer", 16 * MEGABYTE, "Bytes kept of each output of a hook", minimum=1_000),
-    SettingSpec(
-        "HOOK_RECORDS_MAX", "integer", 10_000, "Records of one run of a hook, beside the links it finds", minimum=1
-    ),
-    SettingSpec(
-        "HOOK_RECORDS_SIZE_MAX", "integer", 100 * MEGABYTE, "Bytes of all records of one run of a hook", minimum=1_000
-    ),
     SettingSpec("HOOK_FILE_MAX", "integer", 16_000 * MEGABYTE, "Bytes of the largest file of a hook", minimum=MEGABYTE),
     SettingSpec("DISK_FREE_MIN", "integer", 500 * MEGABYTE, "Bytes of free disk below which no work begins", minimum=0),
     SettingSpec(
@@ -140,7 +158,6 @@ _CRAWLS = (
     SettingSpec("MAX_URLS", "integer", None, "URLs of one crawl; unset: no limit", minimum=1),
     SettingSpec("MAX_SIZE", "integer", None, "Bytes that one crawl may receive; unset: no limit", minimum=1),
     SettingSpec("MAX_URLS_PER_PAGE", "integer", 200_000, "Links taken from one page", minimum=1),
-    SettingSpec("MAX_TAGS_PER_PAGE", "integer", 1_000, "Tags taken from one page", minimum=1),
     SettingSpec(
         "VISIBILITY",
         "string",

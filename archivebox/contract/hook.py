@@ -13,6 +13,9 @@ from archivebox.lib.jsonl import JSON
 TAB = "tab"
 """The resource that step 5 hooks hold unless they say otherwise: the live page."""
 
+READY_TIME = 10.0
+"""Seconds that others wait for a background hook to be ready."""
+
 NEWER_SESSION = frozenset({("chrome_tab", True), ("chrome_navigate", False)})
 """What the two hooks of the newer dialect do without which no other of it has a live page, and whether as a daemon.
 

@@ -229,7 +229,7 @@ _TEXTS: dict[Reason, _Text] = {
     ),
     Reason.TOO_MANY_RECORDS: _text(
         "It printed more records than allowed and was stopped; the first ones were saved.",
-        "Correct its plugin, or raise HOOK_RECORDS_MAX or HOOK_RECORDS_SIZE_MAX, then run `archivebox update`.",
+        "Correct its plugin, then run `archivebox update`.",
         "Output exceeded {}, the limit of a hook, and it was stopped; the first records were saved.",
     ),
     Reason.HOOK_FAILED: _text("A hook failed; nothing was skipped for it.", "See its log.", "{} failed."),
@@ -271,7 +271,7 @@ _TEXTS: dict[Reason, _Text] = {
     ),
     Reason.TOO_MUCH_FOUND: _text(
         "It found more than the limit per page; the rest was skipped.",
-        "Raise MAX_URLS_PER_PAGE or MAX_TAGS_PER_PAGE, then run `archivebox update`.",
+        "Raise MAX_URLS_PER_PAGE if it was links, then run `archivebox update`.",
         "It found more than the limit of {} per page; the rest was skipped.",
     ),
     Reason.PURGED: _text("It is being deleted permanently.", "It cannot be restored: add its URL again."),

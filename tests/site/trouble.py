@@ -139,9 +139,10 @@ def gzip_bomb(_request: Request) -> Response:
     return Response(_bomb(), headers=(("Content-Encoding", "gzip"),))
 
 
-def big_dom(_request: Request) -> Response:
-    """20,000 elements inside the body, all counted: half of them inside the other half."""
-    return Response(page("Big", "<p><b>n</b></p>" * (NODES // 2)))
+def big_dom(request: Request) -> Response:
+    """20,000 elements (`?elements=`) inside the body: half of them inside the other half; and `?details=` besides."""
+    count, details = request.number("elements", NODES, 5 * NODES), request.number("details", 0, NODES)
+    return Response(page("Big", "<details>d</details>" * details + "<p><b>n</b></p>" * (count // 2)))
 
 
 ROUTES = (
@@ -154,7 +155,7 @@ ROUTES = (
     Route("/huge.html", "?mb= MiB of paragraphs, 17 unless told", huge_html),
     Route("/huge.bin", "?mb= MiB of bytes", huge_bin, BINARY, sample="/huge.bin?mb=20"),
     Route("/gzip-bomb", "100 KB of gzip that inflate to 100 MiB", gzip_bomb),
-    Route("/big-dom", "20,000 elements", big_dom),
+    Route("/big-dom", "20,000 elements, or ?elements=, and ?details=", big_dom),
     Route(
         "/broken.html", "unclosed tags, a wrong nesting, NUL bytes and bytes that are not UTF-8", static("broken.html")
     ),

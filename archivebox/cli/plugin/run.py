@@ -14,7 +14,7 @@ from archivebox.cli.errors import BadInputError, StoppedError
 from archivebox.cli.plugin.body import find_plugin
 from archivebox.cli.session import Session
 from archivebox.contract.discovery import Plugin
-from archivebox.contract.hook import Hook
+from archivebox.contract.hook import READY_TIME, Hook
 from archivebox.crawls.admission import check_url
 from archivebox.hooks import Proxy, crawl_layers, discover_hooks, plugins, resolve_settings, run_hook
 from archivebox.lib.jsonl import JSON
@@ -114,7 +114,7 @@ class Trial:
         return any(str(process.pk) == process_id for process in self._running)
 
     def _wait_until_ready(self, process: Process) -> None:
-        deadline = time.monotonic() + self.settings.get_float("READY_TIME")
+        deadline = time.monotonic() + READY_TIME
         while time.monotonic() < deadline and process.poll() is None:
             if process.stdout_file.exists() and b"\n" in process.stdout_file.read_bytes():
                 return

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from archivebox.plugins.base.cdp import Params
 
 FILE = "accessibility.jsonl"
+ELEMENTS_MAX = 20_000  # seconds of the browser's
 LETTERS_MAX = 3_000_000  # half a second of the browser's; 17 million take nine
 EXTENT = "[document.getElementsByTagName('*').length, document.documentElement.textContent.length]"
 TEXTS = ("name", "value", "description")
@@ -55,12 +56,10 @@ def is_plain(state: Params) -> bool:
 
 
 def main() -> None:
-    settings = Settings()
-    limit = settings.int("ACCESSIBILITY_MAX_NODES")
-    with open_page(settings.timeout("ACCESSIBILITY"), read_only=True) as tab:
+    with open_page(Settings().timeout("ACCESSIBILITY"), read_only=True) as tab:
         elements, letters = tab.evaluate(EXTENT)
-        if elements > limit:
-            skipped(f"the page has {elements:,} elements, more than ACCESSIBILITY_MAX_NODES = {limit:,}")
+        if elements > ELEMENTS_MAX:
+            skipped(f"the page has {elements:,} elements, and is read up to {ELEMENTS_MAX:,}")
         if letters > LETTERS_MAX:
             skipped(f"the page has {letters:,} letters, and is read up to {LETTERS_MAX:,}")
         nodes = tab.call("Accessibility.getFullAXTree")["nodes"]

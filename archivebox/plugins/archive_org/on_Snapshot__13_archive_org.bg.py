@@ -14,7 +14,7 @@ OUTPUT = "archive.org.txt"
 def main() -> None:
     hook, settings = Hook.from_argv(), Settings()
     on_stop(lambda: try_again("Told to stop before the copy was made."))
-    agent, key = settings.str("ARCHIVE_ORG_USER_AGENT"), settings.str("ARCHIVE_ORG_KEY")
+    agent, key = settings.str("USER_AGENT"), settings.str("ARCHIVE_ORG_KEY")
     deadline = time.monotonic() + time_to_download(settings, "ARCHIVE_ORG")
     archive = SavePageNow(settings.str("ARCHIVE_ORG_ENDPOINT"), agent, deadline)
     try:

@@ -12,7 +12,6 @@ import os
 
 from archivebox.plugins.base.files import remove, write_atomically
 from archivebox.plugins.base.records import misconfigured, skipped, succeeded
-from archivebox.plugins.base.settings import Settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,15 +22,11 @@ MANIFEST = "manifest.json"
 
 
 def offer_extension(plugin: str, title: str) -> NoReturn:
-    """Offer the extension in the folder that `<PLUGIN>_EXTENSION` names, else in `LIB_DIR/extensions/<plugin>`."""
+    """Offer the extension in `LIB_DIR/extensions/<plugin>`."""
     remove(FILE)
-    setting = f"{plugin.upper()}_EXTENSION"
-    named = Settings().path(setting)
-    folder = named or os.path.join(os.environ.get("LIB_DIR", ""), "extensions", plugin)
-    if not named and not os.path.isdir(folder):
-        skipped(
-            f"{title} is not there: unpack it into {folder}, so that {MANIFEST} is in it, or name its folder: {setting}"
-        )
+    folder = os.path.join(os.environ.get("LIB_DIR", ""), "extensions", plugin)
+    if not os.path.isdir(folder):
+        skipped(f"{title} is not there: unpack it into {folder}, so that {MANIFEST} is in it")
     manifest = read_manifest(folder)
     write_atomically(FILE, json.dumps({"path": folder, "name": manifest["name"], "version": manifest["version"]}))
     succeeded(f"{manifest['name']} {manifest['version']}")

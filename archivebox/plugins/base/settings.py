@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _TRUE = frozenset({"true", "1", "yes", "on"})
 _FALSE = frozenset({"", "false", "0", "no", "off"})
 DEFAULT_TIMEOUT = 60.0
+_SHARED = {"CHECK_SSL_VALIDITY": "true", "RESOLUTION": "1440,900"}  # as in config/core.py
 
 
 class Settings:
@@ -48,7 +49,9 @@ class Settings:
     def _default(self, name: Text) -> Text:
         if self._declared is None:
             self._declared = _properties(self._folder)
-        declared = self._declared.get(name, {})
+        declared = self._declared.get(name)
+        if declared is None:
+            return _first_program(self._folder) if name.endswith("_BINARY") else _SHARED.get(name, "")
         fallback = self._environ.get(declared.get("x-fallback", ""), "").strip()
         default = declared.get("default", "")
         return fallback or (default if isinstance(default, str) else json.dumps(default))
@@ -118,6 +121,15 @@ def _properties(folder: Text) -> dict[Text, Any]:
     except FileNotFoundError:
         return {}
     return declared
+
+
+def _first_program(folder: Text) -> Text:
+    """The name of the program that a plugin needs, the first of its `binaries.jsonl`; '' where it needs none."""
+    try:
+        with open(os.path.join(folder, "binaries.jsonl"), encoding="utf-8") as file:
+            return str(json.loads(file.readline())["name"])
+    except FileNotFoundError:
+        return ""
 
 
 def _loads(name: Text, text: Text) -> object:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 MARGIN = 0.9  # of the hook's time: it ends by itself before the engine ends it
 LAST_WORDS = 0.2  # seconds before that in which a call ends, which can say better what took so long
+DRAWN_ELEMENTS_MAX = 50_000  # of a page that is drawn in its whole length: more take minutes and gigabytes
 PROBE = 3.0  # seconds that an idle page may take to answer; a longer silence is a busy script
 # Seconds for what takes long by nature, however much time its hook has. An ordinary page needs a tenth of it; one that
 # needs more needs it the next time as well, so that such a call fails for good (TooLong).

@@ -73,7 +73,7 @@ def _put_away(number: int) -> tuple[int | None, bool]:
 
 def window(settings: Settings) -> tuple[int, int]:
     """Return width and height of the page in CSS pixels, from RESOLUTION as in '1440,900'."""
-    text = settings.str("CHROME_RESOLUTION")
+    text = settings.str("RESOLUTION")
     width, _, height = text.replace("x", ",").partition(",")
     if not (width.strip().isdigit() and height.strip().isdigit()):
         misconfigured(f"RESOLUTION must be width and height such as 1440,900, not {text!r}.")
@@ -112,7 +112,7 @@ def flags(settings: Settings, profile: str) -> list[str]:
         arguments.append("--no-sandbox")
     if _shm_size() < SHM_NEEDED:
         arguments.append("--disable-dev-shm-usage")
-    if not settings.bool("CHROME_CHECK_SSL_VALIDITY"):
+    if not settings.bool("CHECK_SSL_VALIDITY"):
         arguments.append("--ignore-certificate-errors")
     if folders := extensions(settings):
         arguments.append(f"--load-extension={','.join(folders)}")

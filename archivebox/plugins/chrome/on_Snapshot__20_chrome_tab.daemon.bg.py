@@ -222,7 +222,7 @@ class TabHolder:
 
 def page_set_up(settings: Settings, agent: str) -> list[tuple[str, Params]]:
     """Return the calls that make a fresh tab ready, in order; `agent`: what the browser says it is."""
-    agent = settings.str("CHROME_USER_AGENT") or agent.replace("HeadlessChrome", "Chrome")
+    agent = settings.str("USER_AGENT") or agent.replace("HeadlessChrome", "Chrome")
     calls: list[tuple[str, Params]] = [
         ("Page.enable", {}),
         ("Network.setUserAgentOverride", {"userAgent": agent}),
@@ -234,7 +234,7 @@ def page_set_up(settings: Settings, agent: str) -> list[tuple[str, Params]]:
         calls.append(("Emulation.setDeviceMetricsOverride", size))
     if headers := settings.dict("CHROME_EXTRA_HEADERS"):
         calls += [("Network.enable", {}), ("Network.setExtraHTTPHeaders", {"headers": headers})]
-    if path := settings.path("CHROME_COOKIES_FILE"):
+    if path := settings.path("COOKIES_FILE"):
         calls.append(("Network.setCookies", {"cookies": read_cookies(path)}))
     return calls
 

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 FILE = "navigation.json"
 STOP_TIME = 1.0  # seconds for Page.stopLoading to be told of
+QUIET_MAX = 3.0  # seconds after the load event in which the page has to become quiet
+NAVIGATIONS_MAX = 10  # by the page itself, after which it is stopped: a refresh loop
 CALM_TIME = 0.2  # seconds without a new document after which a stop counts
 RELOADS_MOST = 5  # by one page that is waited for; one that goes on and on is what it is
 STOPS = 10
@@ -65,11 +67,8 @@ class PageNavigation:
     def __init__(self, tab: Tab, url: str, settings: Settings) -> None:
         self._tab, self._url = tab, url
         self._load_time = min(settings.float("CHROME_PAGELOAD_TIMEOUT"), settings.timeout("CHROME") * 0.6)
-        self._quiet, self._quiet_max = (
-            settings.float("CHROME_QUIET_TIME"),
-            settings.float("CHROME_QUIET_MAX"),
-        )
-        self._navigations_max = settings.int("CHROME_MAX_NAVIGATIONS")
+        self._quiet = settings.float("CHROME_QUIET_TIME")
+        self._quiet_max = max(self._quiet, QUIET_MAX)
         self._check_time = settings.float("CHROME_CHECK_TIME")
         self._arrival = Arrival(tab.target_id)
         self._started = time.monotonic()
@@ -315,7 +314,7 @@ class PageNavigation:
     def _goes_in_circles(self) -> bool:
         """Too often elsewhere. Stopped when a document is there to be kept, unless none ever gets that far."""
         times = self._arrival.navigations
-        return not self.stopped and times > self._navigations_max * (1 if self._arrival.loaded_at else 3)
+        return not self.stopped and times > NAVIGATIONS_MAX * (1 if self._arrival.loaded_at else 3)
 
     def _hold_document(self) -> None:
         """Refuse the page every further document; the one that is there, or is on its way, is followed to its end.

@@ -7,7 +7,7 @@ import json
 import os
 import select
 
-from archivebox.plugins.base import Settings, StopRequest, noresults, ready, sibling, succeeded, try_again
+from archivebox.plugins.base import StopRequest, noresults, ready, sibling, succeeded, try_again
 from archivebox.plugins.base.cdp import CDPConnection, CDPError, TargetGone
 from archivebox.plugins.base.lifeline import end_with_engine
 from archivebox.plugins.base.tab import read_json
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from archivebox.plugins.base.cdp import CDPEvent, Params
 
 FILE = "console.jsonl"
+ENTRIES_MAX = 2_000  # of a page; further ones are only counted
 TEXT_MAX = 10_000  # characters of one entry
 MESSAGE_TIME = 1.0  # seconds for the rest of a message that has begun
 STOP_TIME = 1.0  # seconds between the end of the tab and the TERM that says that it was meant
@@ -25,9 +26,8 @@ STOP_TIME = 1.0  # seconds between the end of the tab and the TERM that says tha
 class Console:
     """The file, and how much is in it."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self) -> None:
         self._file = open(FILE, "wb", buffering=0)  # noqa: SIM115  (open as long as this process)
-        self._most = most
         self.count = self.errors = 0
 
     def handle_event(self, event: CDPEvent) -> None:
@@ -37,7 +37,7 @@ class Console:
             return
         self.count += 1
         self.errors += entry["level"] == "error"
-        if self.count <= self._most:
+        if self.count <= ENTRIES_MAX:
             self._file.write(json.dumps(entry).encode() + b"\n")
 
 
@@ -94,7 +94,7 @@ def main() -> None:
     target = read_json(os.path.join(sibling("chrome"), "target.json"))
     if target is None:
         try_again("No tab is open for this Snapshot: the chrome plugin's hooks have to run first.")
-    console = Console(Settings().int("CONSOLELOG_MAX_ENTRIES"))
+    console = Console()
     try:
         connection = CDPConnection.open(target["socket"], target["target_id"])
         for method in ("Runtime.enable", "Log.enable"):

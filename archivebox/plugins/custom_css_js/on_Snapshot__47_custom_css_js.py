@@ -12,6 +12,7 @@ from archivebox.plugins.base import Hook, Settings, failed, misconfigured, nores
 from archivebox.plugins.base.cdp import CallTimeout, CommandFailed
 from archivebox.plugins.base.tab import Tab, open_page
 
+SHARE = 6  # of the hook's time, for one script with the promise that it returns: 10 s of 60
 SIZE_MAX = 5_000_000  # bytes of one file
 STYLE = """
 (text => {
@@ -65,8 +66,9 @@ def main() -> None:
     if not files:
         noresults("no file is named after this page or its host")
     texts = [(path, read(path)) for path in files]
-    with open_page(settings.timeout("CUSTOM_CSS_JS")) as tab:
-        seconds = settings.float("CUSTOM_CSS_JS_MAX_TIME")
+    timeout = settings.timeout("CUSTOM_CSS_JS")
+    seconds = timeout / SHARE
+    with open_page(timeout) as tab:
         problems = list(filter(None, (put_in(tab, path, text, seconds) for path, text in texts)))
     if problems:
         failed("; ".join(problems), {"files": files})

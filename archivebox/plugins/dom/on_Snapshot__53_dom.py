@@ -13,6 +13,7 @@ from archivebox.plugins.base.stored_html import SHOWN
 from archivebox.plugins.base.tab import open_page
 
 FILE = "output.html"
+MAX_SIZE = 100_000_000  # characters
 HTML = """(limit, flat) => {
     const html = flat ? shown.flatHtml() : shown.html();
     return html.length > limit ? html.length : html;
@@ -20,15 +21,14 @@ HTML = """(limit, flat) => {
 
 
 def main() -> None:
-    settings = Settings()
-    limit, timeout = settings.int("DOM_MAX_SIZE"), settings.timeout("DOM")
+    timeout = Settings().timeout("DOM")
     remove(SHOWN)
     with open_page(timeout, read_only=True) as tab:
         page = ShownPage(tab, "dom")
-        html = page.call(HTML, limit, False, timeout=timeout)
-        flat = page.call(HTML, limit, True, timeout=timeout)
+        html = page.call(HTML, MAX_SIZE, False, timeout=timeout)
+        flat = page.call(HTML, MAX_SIZE, True, timeout=timeout)
     if isinstance(html, int):
-        failed(f"the page's HTML has {html:,} characters, more than DOM_MAX_SIZE = {limit:,}")
+        failed(f"the page's HTML has {html:,} characters, more than {MAX_SIZE:,}")
     if not html:
         noresults("the document is empty")
     write_atomically(FILE, html)

@@ -10,6 +10,8 @@ from archivebox.plugins.base.inject import World
 from archivebox.plugins.base.tab import open_page
 
 SCRIPT = os.path.join(os.path.dirname(os.path.realpath(__file__)), "expand.js")
+PARTS_MAX = 200  # of one page: more of them are a list, and no page with parts
+TIME_MAX = 3.0  # seconds
 SPARE = 5.0  # seconds for the page to answer beyond those that the script gives itself
 
 
@@ -20,12 +22,10 @@ def sentence(opened: dict[str, object]) -> str:
 
 
 def main() -> None:
-    settings = Settings()
-    most, seconds = settings.int("EXPAND_MAX"), settings.float("EXPAND_MAX_TIME")
     with open(SCRIPT, encoding="utf-8") as file:
         script = file.read()
-    with open_page(settings.timeout("EXPAND")) as tab:
-        opened = World(tab, "expand").call(script, most, seconds, timeout=seconds + SPARE)
+    with open_page(Settings().timeout("EXPAND")) as tab:
+        opened = World(tab, "expand").call(script, PARTS_MAX, TIME_MAX, timeout=TIME_MAX + SPARE)
     if not opened["details"] and not opened["parts"]:
         noresults("nothing is folded")
     succeeded(sentence(opened), opened)

@@ -21,6 +21,7 @@ from archivebox.plugins.base.download import download, partial_folder, put_in_pl
 
 POSTS, TEXT = "posts.jsonl", "posts.txt"
 USAGE_ERROR = 2
+MAX_SIZE = 100_000_000  # bytes of a thread, which is text
 PASSING = re.compile(r"ConnectionError|Timeout|HTTPError: 5\d\d|Max retries", re.IGNORECASE)
 MARKS = re.compile(r"<[^>]*>")
 
@@ -29,14 +30,15 @@ def main() -> None:
     hook, settings = Hook.from_argv(), Settings()
     on_stop(lambda: try_again("Told to stop before the thread was saved."))
     with partial_folder() as folder:
-        limit = settings.size("FORUMDL_MAX_SIZE")
-        done = download(build(settings, hook.url), folder, limit=limit, timeout=time_to_download(settings, "FORUMDL"))
+        done = download(
+            build(settings, hook.url), folder, limit=MAX_SIZE, timeout=time_to_download(settings, "FORUMDL")
+        )
         conclude(done, folder)
 
 
 def build(settings: Settings, url: str) -> list[str]:
     """The argv; the URL comes after `--`, so that it is never an option."""
-    agent = settings.str("FORUMDL_USER_AGENT")
+    agent = settings.str("USER_AGENT")
     return [
         find_program(settings.str("FORUMDL_BINARY")),
         *settings.list("FORUMDL_ARGS"),

@@ -37,14 +37,14 @@ def main() -> None:
     on_stop(lambda: try_again("Told to stop before the gallery was saved."))
     with partial_folder() as folder:
         limit = settings.size("GALLERYDL_MAX_SIZE")
-        command = build(settings, limit, lend_cookies(settings.path("GALLERYDL_COOKIES_FILE"), folder), hook.url)
+        command = build(settings, limit, lend_cookies(settings.path("COOKIES_FILE"), folder), hook.url)
         done = download(command, folder, limit=limit, timeout=time_to_download(settings, "GALLERYDL"))
         conclude(done, folder)
 
 
 def build(settings: Settings, limit: int, cookies: str, url: str) -> list[str]:
     """The argv; the URL comes after `--`, so that it is never an option."""
-    agent = settings.str("GALLERYDL_USER_AGENT")
+    agent = settings.str("USER_AGENT")
     return [
         find_program(settings.str("GALLERYDL_BINARY")),
         *settings.list("GALLERYDL_ARGS"),
@@ -52,7 +52,7 @@ def build(settings: Settings, limit: int, cookies: str, url: str) -> list[str]:
         *([f"--filesize-max={limit}"] if limit else []),
         *([f"--user-agent={agent}"] if agent else []),
         *([f"--cookies={cookies}"] if cookies else []),
-        *([] if settings.bool("GALLERYDL_CHECK_SSL_VALIDITY") else ["--no-check-certificate"]),
+        *([] if settings.bool("CHECK_SSL_VALIDITY") else ["--no-check-certificate"]),
         *settings.list("GALLERYDL_ARGS_EXTRA"),
         "--config-ignore",
         "--no-input",

@@ -25,7 +25,7 @@ rm -rf "$partial"
 # Nothing of the person's own settings, passwords or keys, no question, and no other protocol by a redirect.
 export GIT_ALLOW_PROTOCOL=https:http GIT_TERMINAL_PROMPT=0 GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 LC_ALL=C
 export HOME=/nowhere
-[[ $(setting GIT_CHECK_SSL_VALIDITY true) == false ]] && export GIT_SSL_NO_VERIFY=1
+[[ $(setting CHECK_SSL_VALIDITY true) == false ]] && export GIT_SSL_NO_VERIFY=1
 limit=$(kilobytes "$(setting GIT_MAX_SIZE 2g)")
 ((limit)) && ulimit -f "$limit"
 run "$(setting GIT_BINARY git)" clone "${arguments[@]}" -- "${opt_url%/}" "$partial" 2>.stderr

@@ -13,6 +13,7 @@ from archivebox.plugins.base.tab import Tab, open_page
 SCRIPT = os.path.join(os.path.dirname(os.path.realpath(__file__)), "scroll.js")
 NO_WAIT = 0.001  # seconds, for what has come already: with none at all nothing is read
 LOOK = 0.02  # seconds; an answer to a request that has just been made is on its way
+PAUSE = 0.4  # seconds without a request at the end of the page, after which it is over
 UNMOVED = 0.1  # seconds at the end of a page that listens to no scrolling, changes nothing by it and asks for nothing
 # The objects that hear of scrolling: what listens to one of them may load more in its own time.
 SCROLLED = "[window, document, document.documentElement, document.body, document.scrollingElement]"
@@ -67,7 +68,6 @@ class Scroller:
         self._limit = settings.int("INFINISCROLL_SCROLL_LIMIT")
         self._size = settings.int("INFINISCROLL_MAX_SIZE")
         self._time = settings.float("INFINISCROLL_MAX_TIME")
-        self._pause = settings.float("INFINISCROLL_PAUSE")
         self._deadline = time.monotonic() + self._time
         self._tab = tab
         self.screens = 0
@@ -101,7 +101,7 @@ class Scroller:
         """Return for how many seconds without a request something may still come at the end of the page."""
         self.traffic.handle_events(NO_WAIT)
         may_come = self._listens or self.traffic.is_moved or self._world.call("() => scroller.moved()")
-        return self._pause if may_come else min(self._pause, UNMOVED)
+        return PAUSE if may_come else min(PAUSE, UNMOVED)
 
     def _reached(self) -> str:
         if self.screens >= self._limit:

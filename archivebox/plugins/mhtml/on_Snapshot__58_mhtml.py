@@ -13,12 +13,12 @@ from archivebox.plugins.base.cdp import CommandFailed
 from archivebox.plugins.base.tab import open_page
 
 FILE = "page.mhtml"
+MAX_SIZE = 200_000_000  # bytes
 SINGLEFILE = os.path.join(sibling("singlefile"), "singlefile.html")
 
 
 def main() -> None:
     settings = Settings()
-    limit = settings.int("MHTML_MAX_SIZE")
     if os.path.exists(SINGLEFILE) and not settings.bool("MHTML_ALWAYS"):
         skipped("SingleFile has saved the page (MHTML_ALWAYS=true keeps both)")
     with open_page(settings.timeout("MHTML"), read_only=True) as tab:
@@ -27,8 +27,8 @@ def main() -> None:
         except CommandFailed as error:
             tab.make_answer()  # it is lost where the renderer was killed meanwhile
             failed(f"the browser could not save the page: {error}")
-    if len(page) > limit:
-        failed(f"the page takes {len(page):,} bytes, more than MHTML_MAX_SIZE = {limit:,}")
+    if len(page) > MAX_SIZE:
+        failed(f"the page takes {len(page):,} bytes, more than {MAX_SIZE:,}")
     write_atomically(FILE, page)
     succeeded(FILE)
 

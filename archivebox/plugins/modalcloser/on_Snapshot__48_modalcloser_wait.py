@@ -11,6 +11,7 @@ from archivebox.plugins.base import Settings, noresults, succeeded
 from archivebox.plugins.base.tab import Tab, open_page
 
 CALM = "globalThis.archiveboxModals?.calm({}) ?? 0"
+WAIT_MAX = 2.5  # seconds for all frames
 SPARE = 3.0  # seconds for the page to answer
 WORTH_TELLING = 50  # ms; a shorter wait is the time of the question
 
@@ -36,10 +37,8 @@ def calm(tab: Tab, context: int, seconds: float) -> int:
 
 
 def main() -> None:
-    settings = Settings()
-    longest = settings.float("MODALCLOSER_MAX_WAIT")
-    with open_page(settings.timeout("MODALCLOSER"), read_only=True) as tab:
-        deadline = time.monotonic() + longest
+    with open_page(Settings().timeout("MODALCLOSER"), read_only=True) as tab:
+        deadline = time.monotonic() + WAIT_MAX
         took = sum(calm(tab, context, max(0.0, deadline - time.monotonic())) for context in worlds(tab))
     if took < WORTH_TELLING:
         noresults("nothing is being closed")

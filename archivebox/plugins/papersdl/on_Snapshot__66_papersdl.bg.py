@@ -28,6 +28,7 @@ from archivebox.plugins.base.download import (
 
 PROXIED = Path(__file__).with_name("proxied")
 USAGE_ERROR = 2
+MAX_SIZE = 250_000_000  # bytes of a paper
 
 
 def main() -> None:
@@ -38,15 +39,14 @@ def main() -> None:
     on_stop(lambda: try_again("Told to stop before the paper was saved."))
     os.environ["PYTHONPATH"] = str(PROXIED)
     with partial_folder() as folder:
-        limit = settings.size("PAPERSDL_MAX_SIZE")
         command = build(settings, identifier)
-        done = download(command, folder, limit=limit, timeout=time_to_download(settings, "PAPERSDL"))
+        done = download(command, folder, limit=MAX_SIZE, timeout=time_to_download(settings, "PAPERSDL"))
         conclude(done, identifier, folder)
 
 
 def build(settings: Settings, identifier: str) -> list[str]:
     """The argv; the paper comes after `--`, so that it is never an option."""
-    agent = settings.str("PAPERSDL_USER_AGENT")
+    agent = settings.str("USER_AGENT")
     return [
         find_program(settings.str("PAPERSDL_BINARY")),
         "fetch",

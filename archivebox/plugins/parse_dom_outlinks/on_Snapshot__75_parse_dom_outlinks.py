@@ -9,16 +9,15 @@ from archivebox.plugins.base.shown import ShownPage
 from archivebox.plugins.base.tab import open_page
 
 # `href` of the element is absolute and parsed by the browser's own (WHATWG) rules, <base> included.
+LINKS_MAX = 50_000  # of one page
 LINKS = "most => ({page: location.href, found: shown.links(most)})"
 
 
 def main() -> None:
-    settings = Settings()
-    most = settings.int("PARSE_DOM_OUTLINKS_MAX")
-    with open_page(settings.timeout("PARSE_DOM_OUTLINKS"), read_only=True) as tab:
-        said = ShownPage(tab, "outlinks").call(LINKS, 2 * most)  # the same page may be linked twice
+    with open_page(Settings().timeout("PARSE_DOM_OUTLINKS"), read_only=True) as tab:
+        said = ShownPage(tab, "outlinks").call(LINKS, 2 * LINKS_MAX)  # the same page may be linked twice
     links = (Link(0, url, " ".join(words.split())) for url, words in said["found"])
-    report(links, said["page"], source="the live page", titles=False, most=most)
+    report(links, said["page"], source="the live page", titles=False, most=LINKS_MAX)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from shrink import shrunk
 
 from archivebox.plugins.base import Settings, log, ready, skipped, succeeded, try_again, write_atomically
 from archivebox.plugins.base.cdp import CommandFailed, TooLong
-from archivebox.plugins.base.tab import Tab, open_page
+from archivebox.plugins.base.tab import DRAWN_ELEMENTS_MAX, Tab, open_page
 
 FILE = "output.pdf"
 FIRST_PAGES = 20
@@ -57,11 +57,11 @@ def what_was_kept(kept: int, sheets: int) -> str:
 
 def main() -> None:
     settings = Settings()
-    nodes_max, pages_max = settings.int("CHROME_RENDER_MAX_NODES"), settings.int("PDF_MAX_PAGES")
+    pages_max = settings.int("PDF_MAX_PAGES")
     kept, cut, sheets = 0, False, 0
     with open_page(settings.timeout("PDF")) as tab:
-        if (nodes := tab.count_elements()) > nodes_max:
-            skipped(f"the page has {nodes:,} elements, more than CHROME_RENDER_MAX_NODES = {nodes_max:,}")
+        if (nodes := tab.count_elements()) > DRAWN_ELEMENTS_MAX:
+            skipped(f"the page has {nodes:,} elements, more than {DRAWN_ELEMENTS_MAX:,}")
         sheets = tab.evaluate(SHEETS)
         if sheets > FIRST_PAGES:
             kept = print_page(tab, settings, FIRST_PAGES)

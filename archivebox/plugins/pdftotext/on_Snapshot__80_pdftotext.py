@@ -19,6 +19,7 @@ from archivebox.plugins.base.files import remove
 from archivebox.plugins.base.stored_files import find_files
 
 OUTPUT, PARTIAL = "content.txt", ".content.partial"
+PAGES_MAX = 2_000
 MAX_SIZE = 20_000_000  # bytes of text
 # pdftotext(1), Exit codes.
 REASONS = {
@@ -33,7 +34,7 @@ def main() -> None:
     pdfs = find_files("pdf", ("staticfile", "wget"))
     if not pdfs:
         noresults("no PDF is stored of this URL")
-    pages = ["-l", str(settings.int("PDFTOTEXT_MAX_PAGES"))]
+    pages = ["-l", str(PAGES_MAX)]
     command = [settings.str("PDFTOTEXT_BINARY"), *settings.list("PDFTOTEXT_ARGS"), *pages]
     command += [*settings.list("PDFTOTEXT_ARGS_EXTRA"), pdfs[0], PARTIAL]
     try:

@@ -46,8 +46,8 @@ def facts_of(answer: WebResponse) -> dict[str, object]:
 def main() -> None:
     hook, settings = Hook.from_argv(), Settings()
     seconds = settings.timeout("PRECHECK") * MARGIN
-    agent = settings.str("PRECHECK_USER_AGENT") or USER_AGENT
-    web = Web(agent, seconds, check_certificates=settings.bool("PRECHECK_CHECK_SSL_VALIDITY"))
+    agent = settings.str("USER_AGENT") or USER_AGENT
+    web = Web(agent, seconds, check_certificates=settings.bool("CHECK_SSL_VALIDITY"))
     set_deadline(seconds)
     try:
         answer = web.look_at(hook.url)

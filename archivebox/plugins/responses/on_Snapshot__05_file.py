@@ -41,7 +41,7 @@ READ_SIZE = 1 << 16  # bytes
 OK = 200
 AGENT = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"
 OF_THE_SITE = frozenset({"set-cookie", "cookie"})
-TO_THE_BROWSER = ("CHROME_USER_DATA_DIR", "CHROME_COOKIES_FILE")
+TO_THE_BROWSER = ("CHROME_USER_DATA_DIR", "COOKIES_FILE")
 NO_PERSONA = "Default"  # need not have a profile
 
 
@@ -69,8 +69,8 @@ def why_not(status: int, headers: Mapping[str, str]) -> str:
 
 def fetch(url: str, settings: Settings) -> RecordedExchange:
     """Return the whole of one file; the hook ends where it is not for us."""
-    agent = settings.str("CHROME_USER_AGENT") or AGENT
-    web = Web(agent, READ_TIME, check_certificates=settings.bool("CHROME_CHECK_SSL_VALIDITY"), follow=False)
+    agent = settings.str("USER_AGENT") or AGENT
+    web = Web(agent, READ_TIME, check_certificates=settings.bool("CHECK_SSL_VALIDITY"), follow=False)
     sent = {"User-Agent": agent, "Accept": "*/*", "Accept-Encoding": "identity"}
     request = {"request": {"url": url, "method": "GET", "headers": sent}, "type": "Document", "wallTime": time.time()}
     exchange = RecordedExchange(request, MAX_SIZE, main=True)

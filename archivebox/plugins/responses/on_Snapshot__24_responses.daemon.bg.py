@@ -23,6 +23,7 @@ from archivebox.plugins.base.responses import INDEX
 from archivebox.plugins.base.tab import read_json
 
 OF_THE_SITE = frozenset({"set-cookie"})  # names whoever archives as much as the cookie that comes back
+SOCKETS_MAX = 16_000_000  # bytes of a page's WebSocket messages
 MESSAGE_TIME = 1.0  # seconds for the rest of a message that has begun
 LAST_ANSWERS = 0.5  # seconds after TERM for bodies that have been asked for, on an idle machine
 FILE_TIME = 5.0  # seconds that a navigation waits for the file that it leads to
@@ -69,7 +70,7 @@ def main() -> None:
     store = Store(
         new_name(), hidden | OF_THE_SITE if hidden else hidden, info, Addresses(os.environ.get("CRAWL_DIR", "")), files
     )
-    sockets = Sockets(settings.size("RESPONSES_MAX_SOCKETS"))
+    sockets = Sockets(SOCKETS_MAX)
     try:
         connection = CDPConnection.open(target["socket"])
         recorder = Recorder(connection, target["target_id"], store, limits, sockets)

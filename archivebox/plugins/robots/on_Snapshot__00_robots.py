@@ -11,14 +11,15 @@ from archivebox.plugins.base import Hook, Settings, failed, set_deadline, succee
 from archivebox.plugins.base.stopping import TimeIsOver
 from archivebox.plugins.base.web import Web
 
+NAME = "ArchiveBox"  # that is looked up in robots.txt
 MARGIN = 0.9  # of the hook's time
 
 
 def main() -> None:
     hook, settings = Hook.from_argv(), Settings()
-    seconds, name = settings.timeout("ROBOTS") * MARGIN, settings.str("ROBOTS_NAME")
-    agent = settings.str("ROBOTS_USER_AGENT") or f"Mozilla/5.0 (compatible; {name})"
-    web = Web(agent, seconds, check_certificates=settings.bool("ROBOTS_CHECK_SSL_VALIDITY"))
+    seconds = settings.timeout("ROBOTS") * MARGIN
+    agent = settings.str("USER_AGENT") or f"Mozilla/5.0 (compatible; {NAME})"
+    web = Web(agent, seconds, check_certificates=settings.bool("CHECK_SSL_VALIDITY"))
     set_deadline(seconds)
     try:
         status, text = rules_of(hook.url, web, os.path.join(os.environ["CRAWL_DIR"], "robots"))
@@ -27,8 +28,8 @@ def main() -> None:
     set_deadline(0)
     if status >= BROKEN:
         try_again(f"robots.txt of the site could not be had: it answers {status}")
-    if not is_allowed(status, text, hook.url, name):
-        failed(f"robots.txt asks {name} to leave this page alone")
+    if not is_allowed(status, text, hook.url, NAME):
+        failed(f"robots.txt asks {NAME} to leave this page alone")
     succeeded("robots.txt allows it")
 
 

@@ -19,7 +19,7 @@ from variants import dark, phone
 from archivebox.plugins.base import Settings, log, ready, succeeded, write_atomically
 from archivebox.plugins.base.cdp import CallTimeout, CommandFailed
 from archivebox.plugins.base.files import remove
-from archivebox.plugins.base.tab import Tab, open_page
+from archivebox.plugins.base.tab import DRAWN_ELEMENTS_MAX, Tab, open_page
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ THUMBNAIL, FULL = "thumbnail.webp", "full.jpg"
 FULL_PIXELS = (
     10_000_000  # of the whole length, 7,000 px at the usual width; what has more is made smaller, to cost no more
 )
+FULL_HEIGHT_MAX = 16_000  # px of the page; Chromium draws 16,384 at most
+QUALITY = 75  # of a JPEG, of 100
 NARROW = 500  # px; a window that is narrower shows the page as a phone does
 VIEW = {"format": "png", "optimizeForSpeed": True}
 # A bar that the browser puts over JSON: nothing of the page's.
@@ -41,27 +43,26 @@ def picture(tab: Tab, options: dict[str, object]) -> bytes:
     return base64.b64decode(answer["data"])
 
 
-def full_page(tab: Tab, settings: Settings) -> bytes | None:
+def full_page(tab: Tab) -> bytes | None:
     """Return the whole length as a JPEG; None where all of the page is on the first screen."""
     metrics = tab.call("Page.getLayoutMetrics")
     size, seen = metrics["cssContentSize"], metrics["cssLayoutViewport"]
-    width, height = seen["clientWidth"], min(size["height"], settings.int("SCREENSHOT_FULL_PAGE_HEIGHT"))
+    width, height = seen["clientWidth"], min(size["height"], FULL_HEIGHT_MAX)
     if height <= seen["clientHeight"]:
         return None
     scale = min(1.0, math.sqrt(FULL_PIXELS / (width * height)))
     clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": scale}
-    quality = settings.int("SCREENSHOT_QUALITY")
-    options = {"format": "jpeg", "quality": quality, "captureBeyondViewport": True, "clip": clip}
+    options = {"format": "jpeg", "quality": QUALITY, "captureBeyondViewport": True, "clip": clip}
     return picture(tab, options)
 
 
-def capture_full_page(tab: Tab, settings: Settings) -> None:
+def capture_full_page(tab: Tab) -> None:
     jpeg = None
     try:
-        if (nodes := tab.count_elements()) > (limit := settings.int("CHROME_RENDER_MAX_NODES")):
-            log(f"the page has {nodes:,} elements, more than {limit:,}: only its first screen is kept")
+        if (nodes := tab.count_elements()) > DRAWN_ELEMENTS_MAX:
+            log(f"the page has {nodes:,} elements, more than {DRAWN_ELEMENTS_MAX:,}: only its first screen is kept")
         else:
-            jpeg = full_page(tab, settings)
+            jpeg = full_page(tab)
     except (CallTimeout, CommandFailed) as error:
         log(f"the full page could not be drawn, the first screen is kept: {error}")
     if jpeg is None:
@@ -118,7 +119,7 @@ def main() -> None:
         tab.evaluate(WITHOUT_BAR)
         png = picture(tab, VIEW)
         if settings.bool("SCREENSHOT_FULL_PAGE"):
-            capture_full_page(tab, settings)
+            capture_full_page(tab)
         others = other_looks(tab, settings, png)
     ready()
     for name in (DARK, PHONE):

@@ -13,6 +13,7 @@ from archivebox.plugins.base import Settings, noresults, on_stop, run_program, s
 from archivebox.plugins.base.readings import NotReadError, keep_readings
 from archivebox.plugins.base.stored_files import find_files
 
+FILES_MAX = 3  # of one page
 MAX_SIZE = 20_000_000  # bytes of words; a day of speech has one million
 
 
@@ -28,7 +29,7 @@ def main() -> None:
     keep_readings(
         recordings,
         lambda recording: write_down(settings, recording, deadline),
-        most=settings.int("TRANSCRIBE_MAX_FILES"),
+        most=FILES_MAX,
         unreadable="no recording could be written down",
         silent="no speech was found",
     )

@@ -44,7 +44,7 @@ def build(plan: WgetPlan, settings: Settings, url: str) -> list[str]:
         *settings.list("WGET_ARGS"),
         *_ALONE,
         *_reporting(plan),
-        *_limits(plan, settings),
+        *_limits(plan),
         *_identity(settings),
         *_permissions(plan, settings),
         *_warc(plan, settings),
@@ -74,11 +74,11 @@ def _reporting(plan: WgetPlan) -> list[str]:
     return ["--server-response", *quiet, f"--output-file={plan.log}"]
 
 
-def _limits(plan: WgetPlan, settings: Settings) -> list[str]:
+def _limits(plan: WgetPlan) -> list[str]:
     quota = [f"--quota={plan.limit}"] if plan.limit else []
     # A third of our time for one silent connection, so that one dead picture does not cost the page.
     waiting = f"--timeout={max(1.0, plan.seconds / 3):.0f}"
-    return [waiting, f"--max-redirect={settings.int('WGET_MAX_REDIRECTS')}", *quota]
+    return [waiting, *quota]
 
 
 def _identity(settings: Settings) -> list[str]:
@@ -91,15 +91,13 @@ def _identity(settings: Settings) -> list[str]:
 
 
 def _cookies(settings: Settings) -> str:
-    return settings.path("WGET_COOKIES_FILE")
+    return settings.path("COOKIES_FILE")
 
 
 def _permissions(plan: WgetPlan, settings: Settings) -> list[str]:
     """wget2 would ask the issuers of certificates about them (OCSP); nobody but the site is asked by us."""
-    words = ["--no-ocsp"] if plan.is_wget2 else []
-    if not settings.bool("WGET_OBEY_ROBOTS"):
-        words.append("--robots=off" if plan.is_wget2 else "--execute=robots=off")
-    if not settings.bool("WGET_CHECK_SSL_VALIDITY"):
+    words = ["--no-ocsp", "--robots=off"] if plan.is_wget2 else ["--execute=robots=off"]
+    if not settings.bool("CHECK_SSL_VALIDITY"):
         words.append("--no-check-certificate")
     return words
 

@@ -52,11 +52,11 @@ def _limits(plan: DownloadPlan, settings: Settings) -> list[str]:
 
 
 def _identity(plan: DownloadPlan, settings: Settings) -> list[str]:
-    agent, ffmpeg = settings.str("YTDLP_USER_AGENT"), shutil.which(settings.str("FFMPEG_BINARY"))
+    agent, ffmpeg = settings.str("USER_AGENT"), shutil.which(settings.str("FFMPEG_BINARY"))
     return [
         *([f"--add-headers=User-Agent:{agent}"] if agent else []),
         *([f"--cookies={plan.cookies}"] if plan.cookies else []),
-        *([] if settings.bool("YTDLP_CHECK_SSL_VALIDITY") else ["--no-check-certificates"]),
+        *([] if settings.bool("CHECK_SSL_VALIDITY") else ["--no-check-certificates"]),
         *([f"--ffmpeg-location={ffmpeg}"] if ffmpeg else []),
     ]
 

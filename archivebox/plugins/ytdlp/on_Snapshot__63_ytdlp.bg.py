@@ -45,7 +45,7 @@ def main() -> None:
             program=find_program(settings.str("YTDLP_BINARY")),
             limit=settings.size("YTDLP_MAX_SIZE"),
             seconds=time_to_download(settings, "YTDLP"),
-            cookies=lend_cookies(settings.path("YTDLP_COOKIES_FILE"), folder),
+            cookies=lend_cookies(settings.path("COOKIES_FILE"), folder),
         )
         conclude(fetch(plan, settings, folder, hook.url), folder)
 

@@ -22,7 +22,6 @@ from archivebox.workers.egress.crawl_proxies import CrawlProxies
 from archivebox.workers.execute.capacity.debounced_call import DebouncedCall
 from archivebox.workers.execute.capacity.slots import LATE_AFTER, HookSlots
 from archivebox.workers.execute.capacity.tabs import Tabs
-from archivebox.workers.execute.hooks.output import RecordLimits
 from archivebox.workers.execute.hooks.output_watch import Outputs
 from archivebox.workers.execute.hooks.starter import HookStarter
 from archivebox.workers.execute.hooks.warm_hook import WarmHooks
@@ -35,6 +34,8 @@ T = TypeVar("T")
 
 TRANSFERS = 4
 """Pages that a worker exchanges with the object store at a time."""
+DOWNLOADS_PER_CORE = 4
+"""Hooks that only wait for the network."""
 ATTENDED_AFTER = 0.1
 """Seconds until a foreground hook is attended to while it runs: most have ended by then."""
 
@@ -101,7 +102,7 @@ class Engine:
         self._at_once = ConcurrencyLimits(
             pages=workers.most * settings.get_int("SNAPSHOTS_IN_FLIGHT"),
             hooks=settings.find_int("HOOK_CONCURRENCY") or 2 * cores,
-            downloads=settings.find_int("FINITE_CONCURRENCY") or 4 * cores,
+            downloads=DOWNLOADS_PER_CORE * cores,
             tabs=settings.find_int("TABS") or cores,
             crawls=settings.get_int("CRAWLS_IN_FLIGHT"),
         )
@@ -116,11 +117,7 @@ class Engine:
         """Foreground hooks, which are attended to if they have not ended by then."""
         self.stop_grace = settings.get_float("STOP_GRACE")
         self.seal_grace = settings.get_float("SEAL_GRACE")
-        self.ready_time = settings.get_float("READY_TIME")
         self.output_max = settings.get_int("HOOK_OUTPUT_MAX")
-        self.record_limits = RecordLimits(
-            settings.get_int("HOOK_RECORDS_MAX"), settings.get_int("HOOK_RECORDS_SIZE_MAX")
-        )
         self.file_max = settings.get_int("HOOK_FILE_MAX")
         self.max_attempts = settings.get_int("MAX_ATTEMPTS")
         self.unstartable: dict[UUID, set[str]] = {}

@@ -354,7 +354,7 @@ def identity(db: None) -> Iterator[None]:
     default.folder.parent.mkdir(parents=True, exist_ok=True)
     default.create({"CHROME_EXTRA_HEADERS": '{"X-Key": "mine"}'})
     default.cookies.write_text("")
-    known = {"WGET_COOKIES_FILE": "/mine.txt", "CHROME_USER_DATA_DIR": "/mine"}
+    known = {"CHROME_USER_DATA_DIR": "/mine"}
     Machine.objects.filter(pk=Machine.current().pk).update(config=known)
     forget_current_machine()
     yield
@@ -368,16 +368,15 @@ def test_pages_that_a_passer_by_asks_for_are_visited_as_nobody(settings: Any) ->
     asked = RequestFactory().post("/add/", {"urls": "https://example.com/", "depth": "0"})
     asked.user, asked._messages = AnonymousUser(), CookieStorage(asked)  # type: ignore[attr-defined]  # as Django does
     assert form(asked).status_code == 302
-    assert [_told(crawl) for crawl in Crawl.objects.all()] == [("", {}, "", "", "", "")] * 2
+    assert [_told(crawl) for crawl in Crawl.objects.all()] == [("", {}, "", "")] * 2
     cookies = str(DATA_FOLDER.persona("Default") / "cookies.txt")
-    known = ("Default", {"X-Key": "mine"}, "/mine", cookies, "/mine.txt", cookies)
+    known = ("Default", {"X-Key": "mine"}, "/mine", cookies)
     assert _told(factories.crawl()) == known, "all others are visited as ever"
 
 
 def _told(crawl: Crawl) -> tuple[JSON, ...]:
     """What the hooks of a crawl are told of who somebody is."""
-    names = ("ACTIVE_PERSONA", "CHROME_EXTRA_HEADERS", "CHROME_USER_DATA_DIR", "CHROME_COOKIES_FILE",
-             "WGET_COOKIES_FILE", "YTDLP_COOKIES_FILE")  # fmt: skip
+    names = ("ACTIVE_PERSONA", "CHROME_EXTRA_HEADERS", "CHROME_USER_DATA_DIR", "COOKIES_FILE")
     settings = resolve_settings(crawl.layers())
     return tuple(settings.get(name) for name in names)
 

@@ -115,7 +115,6 @@ def test_ended_hooks_of_a_crawl_do_not_run_again_beside_an_adopted_one(forked: C
 
 @pytest.mark.once
 def test_an_adopted_hook_that_never_gets_ready_is_not_waited_for_longer_than_another(forked: Collection) -> None:
-    forked.settings["READY_TIME"] = "3"
     silent = 'echo begun >> "$DATA_DIR/ledger"\nexec sleep 600\n'
     forked.plugin("silent", {"on_Snapshot__10_silent.daemon.bg.sh": silent, "on_Snapshot__20_next.sh": "exit 0\n"})
     forked.add()

@@ -143,7 +143,6 @@ def test_foreground_hooks_wait_for_a_daemon_that_sorts_before_them(each_mode: Co
 
 
 def test_nobody_waits_longer_than_the_ready_time(forked: Collection) -> None:
-    forked.settings["READY_TIME"] = "1"
     silent = NOTE + 'trap "note told; exit 0" TERM\nnote silent-starts\nwhile :; do sleep 0.1; done\n'
     forked.plugin("mute", {"on_Snapshot__10_mute.daemon.bg.sh": silent, "on_Snapshot__11_goes_on.sh": note("goes_on")})
     forked.run(forked.add())

@@ -161,8 +161,8 @@ def test_a_switch_writes_what_differs_from_its_default_and_takes_out_what_does_n
 
 
 def test_settings_are_found_by_what_people_call_them_and_say_no_regular_expressions(client: Client) -> None:
-    found = client.get("/settings/?q=picture+quality")
-    assert "/plugins/screenshot/#setting-SCREENSHOT_QUALITY" in page_of(found)
+    found = client.get("/settings/?q=whole+length")
+    assert "/plugins/screenshot/#setting-SCREENSHOT_FULL_PAGE" in page_of(found)
     assert ">Full page</label>" in page_of(client.get("/plugins/screenshot/"))
     changed = client.post("/settings/?q=disk", {"DISK_FREE_MIN": "1000000"})
     assert (changed.status_code, changed["location"]) == (302, "/settings/?q=disk")

@@ -33,7 +33,6 @@ PAGE_HOOKS = (
     "parse_dom_outlinks/on_Snapshot__75_parse_dom_outlinks.py",
 )
 PATIENCE = 90.0  # seconds until a hook that still runs is a failed test
-BROWSER_SETTINGS = {"CHROME_RENDER_MAX_NODES": "50000"}  # the engine gives hooks the settings of plugins they require
 
 
 class Outcome:
@@ -126,7 +125,7 @@ class Crawl:
     def environment(self, **more: str) -> dict[str, str]:
         base = {"PATH": os.environ["PATH"], "HOME": str(self.root), "LANG": "C.UTF-8", "PYTHONPATH": str(CHECKOUT)}
         folders = {"CRAWL_DIR": str(self.folder), "CRAWL_OUTPUT_DIR": str(self.folder), "TMPDIR": str(self.temporary)}
-        return base | folders | BROWSER_SETTINGS | self.settings | more
+        return base | folders | self.settings | more
 
     def start(self, hook: str, owner: Path, *arguments: str, **settings: str) -> Running:
         running = Running(hook, owner / hook.split("/", maxsplit=1)[0], self.environment(**settings), list(arguments))

@@ -47,9 +47,9 @@ def test_a_page_without_folded_parts_has_no_result(crawl: Crawl, site: Site) -> 
 
 
 def test_expanding_ends_at_its_limit(crawl: Crawl, site: Site) -> None:
-    outcome = opened(crawl, site, "/folded?few").run(EXPAND, EXPAND_MAX="2")
+    outcome = opened(crawl, site, "/big-dom?elements=2&details=250").run(EXPAND)
     assert outcome.result is not None
-    assert outcome.result["output_str"] == "opened 2 details, stopped: at 2 parts"
+    assert outcome.result["output_str"] == "opened 200 details, stopped: at 200 parts"
 
 
 def test_scrolling_loads_every_lazy_picture_and_goes_back_to_the_top(crawl: Crawl, site: Site) -> None:
@@ -73,7 +73,7 @@ def test_an_endless_list_grows_until_the_limit(crawl: Crawl, site: Site) -> None
 
 def test_a_list_that_ends_is_loaded_to_its_end(crawl: Crawl, site: Site) -> None:
     page = opened(crawl, site, "/endless?whole")
-    outcome = page.run(SCROLL, INFINISCROLL_SCROLL_LIMIT="100", INFINISCROLL_PAUSE="0.2")
+    outcome = page.run(SCROLL, INFINISCROLL_SCROLL_LIMIT="100")
     assert outcome.result is not None, outcome
     assert outcome.result["output_str"].endswith("stopped: no more"), outcome
     assert "The end" in kept(page)
@@ -113,9 +113,9 @@ def test_a_script_of_the_persons_that_throws_or_hangs_is_named(crawl: Crawl, sit
     (tmp_path / "hangs.js").write_text("for (;;) ;")
     files = f'["{tmp_path}/throws.js", "{tmp_path}/hangs.js"]'
     page = opened(crawl, site, "/colour?own")
-    outcome = page.run(CUSTOM, CUSTOM_CSS_JS_DIR=str(tmp_path), CUSTOM_CSS_JS_FILES=files, CUSTOM_CSS_JS_MAX_TIME="0.5")
+    outcome = page.run(CUSTOM, CUSTOM_CSS_JS_DIR=str(tmp_path), CUSTOM_CSS_JS_FILES=files, CUSTOM_CSS_JS_TIMEOUT="6")
     assert outcome.status == "failed", outcome
     assert outcome.result is not None
     assert "throws.js: ReferenceError: missing is not defined" in outcome.result["output_str"]
-    assert "hangs.js: still at work after 0.5 s" in outcome.result["output_str"]
+    assert "hangs.js: still at work after 1 s" in outcome.result["output_str"]
     assert "ARCHIVED" in kept(page), "the page is there for the others"

@@ -173,7 +173,7 @@ def test_pdf_has_the_words_of_the_page(colour: Snapshot) -> None:
 
 
 def test_a_page_with_too_many_elements_is_neither_drawn_whole_nor_printed(crawl: Crawl, site: Site) -> None:
-    big = captured(crawl, site, "/big-dom", CHROME_RENDER_MAX_NODES="1000", ACCESSIBILITY_MAX_NODES="1000")
+    big = captured(crawl, site, "/big-dom?elements=60000")
     assert big.run(SCREENSHOT).status == "succeeded"
     assert not (big.folder / "screenshot" / "full.jpg").exists()
     for hook in (PDF, ACCESSIBILITY):
@@ -261,7 +261,7 @@ def test_headers_hold_the_redirects_and_what_went_over_the_wire(crawl: Crawl, si
 def test_cookies_that_were_sent_are_not_kept(crawl: Crawl, site: Site) -> None:
     cookies = crawl.root / "cookies.txt"
     cookies.write_text("# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\tsession\tsecret-of-mine\n")
-    page = recorded(crawl, site, "/colour", CHROME_COOKIES_FILE=str(cookies))
+    page = recorded(crawl, site, "/colour", COOKIES_FILE=str(cookies))
     assert any("secret-of-mine" in hit.headers.get("cookie", "") for hit in site.requests), "the site did get it"
     assert not holding(b"secret-of-mine", page.folder / "responses")
 
@@ -278,7 +278,7 @@ def test_headers_of_the_settings_are_kept_only_if_asked_for(crawl: Crawl, site: 
 
 
 def test_headers_and_user_agent_of_the_settings_are_sent(crawl: Crawl, site: Site) -> None:
-    settings = {"CHROME_USER_AGENT": "Keeper/1.0", "CHROME_EXTRA_HEADERS": json.dumps({"X-Keeper": "yes"})}
+    settings = {"USER_AGENT": "Keeper/1.0", "CHROME_EXTRA_HEADERS": json.dumps({"X-Keeper": "yes"})}
     captured(crawl, site, "/echo", **settings)
     hit = next(hit for hit in reversed(site.requests) if hit.path == "/echo")
     assert hit.headers["user-agent"] == "Keeper/1.0"

@@ -78,7 +78,7 @@ def test_a_file_without_a_byte_is_no_page_that_was_kept(own_crawl: Crawl, site: 
         ("/lost.pdf", {}),
         ("/redirect", {}),
         ("/file.pdf", {"CHROME_EXTRA_HEADERS": '{"X-Who": "me"}'}),
-        ("/file.pdf", {"CHROME_COOKIES_FILE": "/tmp/cookies.txt"}),
+        ("/file.pdf", {"COOKIES_FILE": "/tmp/cookies.txt"}),
     ],
     ids=["a page", "not found", "elsewhere", "with headers", "with cookies"],
 )

@@ -46,7 +46,7 @@ def secured() -> Iterator[str]:
 
 @pytest.mark.browser
 def test_the_certificate_and_the_protocol_are_kept(tmp_path: Path, secured: str) -> None:
-    with Crawl(tmp_path, TIMEOUT="30", CHROME_CHECK_SSL_VALIDITY="false") as crawl:
+    with Crawl(tmp_path, TIMEOUT="30", CHECK_SSL_VALIDITY="false") as crawl:
         snapshot = crawl.snapshot("page", secured)
         recorder = snapshot.record()
         assert snapshot.run(NAVIGATE).status == "succeeded"

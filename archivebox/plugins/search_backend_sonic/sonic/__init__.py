@@ -31,9 +31,7 @@ class SonicIndex:
         settings = Settings()
         self._server = settings.str("SEARCH_BACKEND_SONIC_HOST_NAME"), settings.int("SEARCH_BACKEND_SONIC_PORT")
         self._password = settings.str("SEARCH_BACKEND_SONIC_PASSWORD")
-        self._bucket = (
-            f"{settings.str('SEARCH_BACKEND_SONIC_COLLECTION')} {settings.str('SEARCH_BACKEND_SONIC_BUCKET')}"
-        )
+        self._bucket = f"archivebox {settings.str('SEARCH_BACKEND_SONIC_BUCKET')}"
 
     def _open(self, mode: str) -> Channel:
         return Channel(*self._server, self._password, mode)

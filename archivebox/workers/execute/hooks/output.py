@@ -32,23 +32,23 @@ class Chunk(NamedTuple):
 class RecordLimits(NamedTuple):
     """How much of one run of a hook is read as records. Links are counted where they are taken: per page."""
 
-    records: int
+    records: int = 10_000
     """Most records, links that were found not among them."""
-    size: int
+    size: int = 100_000_000
     """Most bytes of lines that are or may be records; a line counts as ``SHORTEST`` at least."""
 
 
 class HookOutput:
     """Reader of one hook's stdout. ``declared`` is the last that the hook said of its own result."""
 
-    def __init__(self, path: str, cap: int, limits: RecordLimits) -> None:
+    def __init__(self, path: str, cap: int, limits: RecordLimits | None = None) -> None:
         self.path = path
         self.log = CappedLog(path, cap)
+        self._limits = limits or RecordLimits()
         self.said: dict[str, JSON] | None = None
         """The fields of the last record of its own result, and why a record of it was refused."""
         self.left_out = ""
         """The reason code, where it printed more than is taken."""
-        self._limits = limits
         self._records = self._record_bytes = 0
         self._declared: Declaration | None = None
         self.size = 0

@@ -19,6 +19,9 @@ from archivebox.workers.execute.steps.schedule import Planned
 if TYPE_CHECKING:
     from archivebox.workers.execute.page.executor import SnapshotExecutor
 
+TAGS_MAX = 1_000
+"""Tags taken from one page."""
+
 
 class PageRules(HookRules):
     """The rules of one Snapshot's hooks."""
@@ -141,7 +144,7 @@ class PageLimits:
     def __init__(self, settings: Resolved) -> None:
         self._most = {
             "Snapshot": settings.get_int("MAX_URLS_PER_PAGE"),
-            "Tag": settings.get_int("MAX_TAGS_PER_PAGE"),
+            "Tag": TAGS_MAX,
         }
         self._left = dict(self._most)
 

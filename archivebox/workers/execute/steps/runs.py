@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.hook import READY_TIME
 from archivebox.contract.outcomes import could_not_start, failure
 from archivebox.contract.reasons import Reason, split
 from archivebox.contract.records import EndReason, Record
@@ -128,7 +129,7 @@ class HookRuns:
     def _expect_ready(self, item: Planned, run: HookProcess) -> None:
         """Whoever waits for it does so no longer than it may take."""
         if item.hook.ready and not run.is_ready:
-            self._engine.loop.call_later(self._engine.ready_time, self._is_late, item, run)
+            self._engine.loop.call_later(READY_TIME, self._is_late, item, run)
 
     def _is_late(self, item: Planned, run: HookProcess) -> None:
         if item.run is run and not item.is_ready:
