@@ -34,6 +34,15 @@ def parse_pair(pair: str) -> tuple[SettingSpec, JSON]:
         raise BadInputError(f"{error}.") from None
 
 
+def pairs_of_crawls(pairs: Iterable[str]) -> dict[str, JSON]:
+    """``KEY=VALUE`` that are to hold for some crawls alone; BadInputError for what has no effect on them."""
+    parsed = [parse_pair(pair) for pair in pairs]
+    for spec, _ in parsed:
+        if spec.refusal_for_crawl:
+            raise BadInputError(spec.refusal_for_crawl)
+    return {spec.name: value for spec, value in parsed}
+
+
 def refuse_secrets(pairs: Iterable[str], instead: str) -> None:
     """A secret on a command line is seen by everybody on the machine, and would stay in the command's row."""
     for pair in pairs:

@@ -1,8 +1,9 @@
 """Owns the application's own settings, as one table."""
 
+from functools import partial
 from urllib.parse import urlsplit
 
-from archivebox.contract.schema import SettingSpec
+from archivebox.contract.schema import Scope, SettingSpec
 from archivebox.lib.networks import OpenedNetworks
 
 MEGABYTE = 1_000_000
@@ -23,6 +24,9 @@ def _parse_proxy(url: str) -> None:
 
 
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+
+_machine_setting = partial(SettingSpec, scope=Scope.MACHINE)
+_collection_setting = partial(SettingSpec, scope=Scope.COLLECTION)
 
 _SHARED = (
     SettingSpec("TIMEOUT", "integer", 60, "Seconds that a hook may take unless its plugin says otherwise", minimum=1),
@@ -60,89 +64,99 @@ _SHARED = (
 )
 
 _PLACES = (
-    SettingSpec("LIB_DIR", "string", "", "Folder of installed programs; empty: archivebox/lib in XDG_DATA_HOME"),
-    SettingSpec(
+    _machine_setting("LIB_DIR", "string", "", "Folder of installed programs; empty: archivebox/lib in XDG_DATA_HOME"),
+    _collection_setting(
         "OUTPUT_PERMISSIONS",
         "string",
         "600",
         "Who may read archived files, in octal; 644: every user of this machine",
         pattern=r"^0?[67][0-7][0-7]$",
     ),
-    SettingSpec("DATABASE_URL", "string", "", "PostgreSQL for several machines; empty: SQLite", sensitive=True),
-    SettingSpec(
+    _collection_setting("DATABASE_URL", "string", "", "PostgreSQL for several machines; empty: SQLite", sensitive=True),
+    _collection_setting(
         "STORAGE_URL",
         "string",
         "",
         "Where pages are stored as well: file:///folder or s3://bucket/prefix?endpoint=…&region=…; empty: nowhere else",
     ),
-    SettingSpec(
+    _collection_setting(
         "STORAGE_GRACE",
         "integer",
         86_400,
         "Seconds that objects stay in STORAGE_URL after nothing needs them; longer than what a failover may lose",
         minimum=0,
     ),
-    SettingSpec(
+    _collection_setting(
         "STORAGE_CACHE",
         "integer",
         20_000 * MEGABYTE,
         "Bytes of local copies of pages that are in STORAGE_URL; those unused for longest are deleted first",
         minimum=0,
     ),
-    SettingSpec(
+    _machine_setting(
         "MACHINE_ID",
         "string",
         "",
         "Name of this machine where several share a database, any text; empty: an id kept in the user's state folder",
     ),
-    SettingSpec(
+    _collection_setting(
         "MIGRATION_BACKUPS",
         "integer",
         3,
         "Copies of the database that are kept in backups/, each from before an upgrade; 0: none is made",
         minimum=0,
     ),
-    SettingSpec("LOG_LEVEL", "string", "INFO", "Least important messages that are logged", enum=_LEVELS),
+    _machine_setting("LOG_LEVEL", "string", "INFO", "Least important messages that are logged", enum=_LEVELS),
 )
 
 _WORK = (
-    SettingSpec(
+    _machine_setting(
         "WORKERS", "integer", None, "Worker processes; unset: as many as needed, at most one per core", minimum=1
     ),
-    SettingSpec(
+    _machine_setting(
         "SNAPSHOTS_IN_FLIGHT", "integer", 4, "Snapshots at a time, for each worker that there may be", minimum=1
     ),
-    SettingSpec("CRAWLS_IN_FLIGHT", "integer", 4, "Crawls whose browser is up at a time on this machine", minimum=1),
-    SettingSpec(
+    _machine_setting(
+        "CRAWLS_IN_FLIGHT", "integer", 4, "Crawls whose browser is up at a time on this machine", minimum=1
+    ),
+    _machine_setting(
         "CRAWL_TURN", "number", 300, "Seconds before a running crawl yields its browser to a waiting one", minimum=0
     ),
-    SettingSpec("HOOK_CONCURRENCY", "integer", None, "Foreground hooks at a time; unset: 2 per core", minimum=1),
-    SettingSpec(
+    _machine_setting("HOOK_CONCURRENCY", "integer", None, "Foreground hooks at a time; unset: 2 per core", minimum=1),
+    _machine_setting(
         "TABS",
         "integer",
         None,
         "Browser tabs at a time, and one for each further crawl; unset: one per core",
         minimum=1,
     ),
-    SettingSpec("STOP_GRACE", "number", 5, "Seconds between asking a process to stop and ending it", minimum=0),
-    SettingSpec("SEAL_GRACE", "number", 10, "Least seconds that background hooks have at the end", minimum=0),
+    _machine_setting("STOP_GRACE", "number", 5, "Seconds between asking a process to stop and ending it", minimum=0),
+    _machine_setting("SEAL_GRACE", "number", 10, "Least seconds that background hooks have at the end", minimum=0),
     SettingSpec("MAX_ATTEMPTS", "integer", 3, "Times that a failing hook is run in all", minimum=1),
-    SettingSpec("INSTALL_TIMEOUT", "integer", 1_800, "Seconds that installing a program may take", minimum=1),
+    _machine_setting("INSTALL_TIMEOUT", "integer", 1_800, "Seconds that installing a program may take", minimum=1),
     SettingSpec("HOOK_OUTPUT_MAX", "integer", 16 * MEGABYTE, "Bytes kept of each output of a hook", minimum=1_000),
     SettingSpec("HOOK_FILE_MAX", "integer", 16_000 * MEGABYTE, "Bytes of the largest file of a hook", minimum=MEGABYTE),
-    SettingSpec("DISK_FREE_MIN", "integer", 500 * MEGABYTE, "Bytes of free disk below which no work begins", minimum=0),
-    SettingSpec(
+    _machine_setting(
+        "DISK_FREE_MIN", "integer", 500 * MEGABYTE, "Bytes of free disk below which no work begins", minimum=0
+    ),
+    _machine_setting(
         "WARM_BROWSER",
         "boolean",
         True,
         "Next to a server, have a browser ready for the next crawl, for ten minutes after the last one",
     ),
-    SettingSpec(
+    _machine_setting(
         "MEASURE_REPLAY", "boolean", True, "Measure how much of each page its replay shows, while nothing else runs"
     ),
-    SettingSpec("PROCESS_RETENTION_DAYS", "integer", 30, "Days that process records stay; 0: for ever", minimum=0),
-    SettingSpec("AUDIT_RETENTION_DAYS", "integer", 365, "Days that it is known who changed what; 0: always", minimum=0),
-    SettingSpec("REMOVED_RETENTION_DAYS", "integer", 30, "Days until files of removed pages go; 0: never", minimum=0),
+    _collection_setting(
+        "PROCESS_RETENTION_DAYS", "integer", 30, "Days that process records stay; 0: for ever", minimum=0
+    ),
+    _collection_setting(
+        "AUDIT_RETENTION_DAYS", "integer", 365, "Days that it is known who changed what; 0: always", minimum=0
+    ),
+    _collection_setting(
+        "REMOVED_RETENTION_DAYS", "integer", 30, "Days until files of removed pages go; 0: never", minimum=0
+    ),
 )
 
 _CRAWLS = (
@@ -190,8 +204,8 @@ _CRAWLS = (
         are_patterns=True,
     ),
     SettingSpec("URL_SCHEMES", "array", ["http", "https"], "Kinds of URL that are archived", items="string"),
-    SettingSpec("DOMAIN_DELAY", "number", 0, "Seconds between two visits to one host", minimum=0),
-    SettingSpec(
+    _collection_setting("DOMAIN_DELAY", "number", 0, "Seconds between two visits to one host", minimum=0),
+    _collection_setting(
         "DOMAIN_CONCURRENCY",
         "integer",
         4,
@@ -220,13 +234,15 @@ _CRAWLS = (
 )
 
 _WEB = (
-    SettingSpec("BIND_ADDR", "string", "127.0.0.1:8000", "Address that the web server listens on"),
-    SettingSpec("REPLAY_ADDR", "string", "", "Address that archived pages are shown on; empty: the next port"),
-    SettingSpec(
+    _collection_setting("BIND_ADDR", "string", "127.0.0.1:8000", "Address that the web server listens on"),
+    _collection_setting("REPLAY_ADDR", "string", "", "Address that archived pages are shown on; empty: the next port"),
+    _collection_setting(
         "BASE_URL", "string", "", "URL by which people reach a server behind a proxy: https://archive.example.org"
     ),
-    SettingSpec("REPLAY_URL", "string", "", "The same for archived pages; a * stands for a host name per snapshot"),
-    SettingSpec(
+    _collection_setting(
+        "REPLAY_URL", "string", "", "The same for archived pages; a * stands for a host name per snapshot"
+    ),
+    _collection_setting(
         "TRUSTED_PROXIES",
         "array",
         [],
@@ -234,66 +250,70 @@ _WEB = (
         items="string",
         aliases=("REVERSE_PROXY_WHITELIST",),
     ),
-    SettingSpec(
+    _collection_setting(
         "REVERSE_PROXY_USER_HEADER",
         "string",
         "",
         "Header in which a trusted proxy names who has logged in there, such as Remote-User; empty: none does",
         pattern=r"^[A-Za-z][A-Za-z0-9-]*$|^$",
     ),
-    SettingSpec("ALLOWED_HOSTS", "array", [], "Host names the server answers to beside localhost", items="string"),
-    SettingSpec("PUBLIC_INDEX", "boolean", False, "Show the list of public pages without a login"),
-    SettingSpec("PUBLIC_SNAPSHOTS", "boolean", False, "Show public pages without a login"),
-    SettingSpec("PUBLIC_ADD_VIEW", "boolean", False, "Take URLs without a login"),
-    SettingSpec("PUBLIC_ADD_DEPTH", "integer", 0, "Largest depth for such URLs", minimum=0, maximum=100),
-    SettingSpec(
+    _collection_setting(
+        "ALLOWED_HOSTS", "array", [], "Host names the server answers to beside localhost", items="string"
+    ),
+    _collection_setting("PUBLIC_INDEX", "boolean", False, "Show the list of public pages without a login"),
+    _collection_setting("PUBLIC_SNAPSHOTS", "boolean", False, "Show public pages without a login"),
+    _collection_setting("PUBLIC_ADD_VIEW", "boolean", False, "Take URLs without a login"),
+    _collection_setting("PUBLIC_ADD_DEPTH", "integer", 0, "Largest depth for such URLs", minimum=0, maximum=100),
+    _collection_setting(
         "PUBLIC_ADD_PER_HOUR", "integer", 20, "Such URLs that one address (IPv6: one /64) adds in an hour", minimum=1
     ),
-    SettingSpec("PUBLIC_METRICS", "boolean", False, "Answer Prometheus at /metrics/ without a token"),
+    _collection_setting("PUBLIC_METRICS", "boolean", False, "Answer Prometheus at /metrics/ without a token"),
 )
 
 _LOGIN = (
-    SettingSpec(
+    _collection_setting(
         "ADMIN_USERNAME",
         "string",
         "admin",
         "Name of the administrator whom a new collection gets from ADMIN_PASSWORD",
         pattern=r"^[\w.@+-]{1,150}$",
     ),
-    SettingSpec(
+    _collection_setting(
         "ADMIN_PASSWORD",
         "string",
         "",
         "Password of that administrator, as long as none can log in with a password; empty: the server shows a link",
         sensitive=True,
     ),
-    SettingSpec(
+    _collection_setting(
         "PASSWORD_LOGIN", "boolean", True, "Let people log in with a password of this server, or a passkey made here"
     ),
-    SettingSpec(
+    _collection_setting(
         "REQUIRE_TWO_FACTOR",
         "string",
         "none",
         "Who needs a second factor beside a password, and is asked to set one up at the next log-in",
         enum=("none", "administrators", "everybody"),
     ),
-    SettingSpec(
+    _collection_setting(
         "OIDC_ISSUER",
         "string",
         "",
         "OpenID Connect provider, as it calls itself: https://login.example.org/realms/home; empty: none",
         pattern=r"^(https?://\S+)?$",
     ),
-    SettingSpec("OIDC_CLIENT_ID", "string", "", "Name under which the provider knows this server"),
-    SettingSpec("OIDC_CLIENT_SECRET", "string", "", "Secret that goes with it; empty: none", sensitive=True),
-    SettingSpec("OIDC_NAME", "string", "", "What people call the provider; empty: its host name"),
-    SettingSpec("OIDC_SCOPES", "array", ["openid", "profile", "email"], "What it is asked for", items="string"),
-    SettingSpec("OIDC_USERNAME_CLAIM", "string", "preferred_username", "What it says that becomes an account's name"),
-    SettingSpec("OIDC_ROLE_CLAIM", "string", "groups", "The claim that gives the role; a.b for a nested claim"),
-    SettingSpec("OIDC_ADMINS", "array", [], "Groups whose members administer the collection", items="string"),
-    SettingSpec("OIDC_EDITORS", "array", [], "Groups whose members add and change", items="string"),
-    SettingSpec("OIDC_VIEWERS", "array", [], "Groups whose members read", items="string"),
-    SettingSpec(
+    _collection_setting("OIDC_CLIENT_ID", "string", "", "Name under which the provider knows this server"),
+    _collection_setting("OIDC_CLIENT_SECRET", "string", "", "Secret that goes with it; empty: none", sensitive=True),
+    _collection_setting("OIDC_NAME", "string", "", "What people call the provider; empty: its host name"),
+    _collection_setting("OIDC_SCOPES", "array", ["openid", "profile", "email"], "What it is asked for", items="string"),
+    _collection_setting(
+        "OIDC_USERNAME_CLAIM", "string", "preferred_username", "What it says that becomes an account's name"
+    ),
+    _collection_setting("OIDC_ROLE_CLAIM", "string", "groups", "The claim that gives the role; a.b for a nested claim"),
+    _collection_setting("OIDC_ADMINS", "array", [], "Groups whose members administer the collection", items="string"),
+    _collection_setting("OIDC_EDITORS", "array", [], "Groups whose members add and change", items="string"),
+    _collection_setting("OIDC_VIEWERS", "array", [], "Groups whose members read", items="string"),
+    _collection_setting(
         "OIDC_DEFAULT_ROLE",
         "string",
         "",
@@ -303,7 +323,7 @@ _LOGIN = (
 )
 
 _SEARCH = (
-    SettingSpec(
+    _collection_setting(
         "SEARCH_BACKEND_ENGINE",
         "string",
         "auto",
@@ -313,14 +333,14 @@ _SEARCH = (
 )
 
 _IMPORT = (
-    SettingSpec(
+    _collection_setting(
         "IMPORT_DIR",
         "string",
         "/",
         "Folder of the server in which administrators may name what is imported, in the web interface; empty: none",
         pattern=r"^$|^/",
     ),
-    SettingSpec(
+    _collection_setting(
         "IMPORT_UPLOAD_MAX",
         "integer",
         4_000_000_000,

@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
@@ -23,6 +24,14 @@ _LOCAL_NAME = re.compile(
 )
 _MACHINE_NAME = re.compile(r"(?:^|_)(?:BINARY|DIR|FILE|ADDR)$|^DATABASE_URL$|^MACHINE_ID$", re.ASCII)
 _SENSITIVE_NAME = re.compile(r"(PASSWORD|SECRET|TOKEN|API_KEY|PRIVATE_KEY|CREDENTIALS?|COOKIES)$", re.ASCII)
+
+
+class Scope(StrEnum):
+    """What a setting may be set for, at the least."""
+
+    CRAWL = "crawl"
+    MACHINE = "machine"
+    COLLECTION = "collection"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +57,8 @@ class SettingSpec:
     """Whether it holds regular expressions, one a line, by which URLs are judged."""
     title: str = ""
     """What people call it; empty: what its name says."""
+    scope: Scope = Scope.CRAWL
+    """What reads it: the work on one crawl, or what a machine or the collection does for all of them."""
     parse: Callable[[Any], object] | None = field(default=None, compare=False)
     """What reads the value where it is used, and raises ValueError for what it cannot read."""
 
@@ -64,6 +75,14 @@ class SettingSpec:
     def of_machine(self) -> bool:
         """Whether it is each machine's own: a place or an address there, or what leads to the database."""
         return is_of_machine(self.name)
+
+    @property
+    def refusal_for_crawl(self) -> str:
+        """Why no crawl can have a value of its own, and what to do; empty where it can."""
+        if self.scope is Scope.CRAWL:
+            return ""
+        owner = "this machine" if self.scope is Scope.MACHINE else "the collection"
+        return f"{self.name} is a setting of {owner}: set it with `archivebox config set {self.name}=…`."
 
     @property
     def sentence(self) -> str:
@@ -135,6 +154,8 @@ def read_schema(
         warnings.append('"properties" is not an object, so the plugin has only its standard settings')
         declared = {}
     standard = standard_properties(plugin, str(config.get("title") or ""), programs)
+    if "x-scope" in config:  # of all of them
+        standard = {name: {"x-scope": config["x-scope"], **one} for name, one in standard.items()}
     settings = {name: read_setting(name, properties) for name, properties in standard.items()}
     for name, properties in declared.items():
         try:
@@ -226,10 +247,18 @@ def read_setting(name: str, declared: JSON) -> SettingSpec:
         nullable=nullable,
         sensitive=declared.get("x-sensitive") is True or bool(_SENSITIVE_NAME.search(name)),
         identity=declared.get("x-identity") is True,
+        scope=_scope_of(name, declared),
     )
     if spec.default is not None:
         check_value(spec, spec.default)
     return spec
+
+
+def _scope_of(name: str, declared: Mapping[str, JSON]) -> Scope:
+    scope = declared.get("x-scope", Scope.CRAWL)
+    if scope not in set(Scope):
+        raise ValueError(f"{name} has the x-scope {json.dumps(scope)}, which is none of {', '.join(Scope)}")
+    return Scope(str(scope))
 
 
 def _enum_of(declared: Mapping[str, JSON]) -> tuple[JSON, ...]:

@@ -128,6 +128,10 @@ class HookCall(NamedTuple):
     cwd: Path
     object_dir: Path
     timeout: int
+    output_max: int
+    """Bytes that are kept of each of its streams."""
+    file_max: int
+    """Bytes of the largest file that it may write."""
 
 
 def prepare_hook(hook: Hook, call: Call) -> HookCall:
@@ -146,6 +150,8 @@ def prepare_hook(hook: Hook, call: Call) -> HookCall:
         cwd=plugin.cwd,
         object_dir=call.object_dir,
         timeout=int(call.settings.timeout_for(hook)),
+        output_max=call.settings.get_int("HOOK_OUTPUT_MAX"),
+        file_max=call.settings.get_int("HOOK_FILE_MAX"),
     )
 
 

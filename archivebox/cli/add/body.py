@@ -13,6 +13,7 @@ from archivebox.cli import personas, settings
 from archivebox.cli.add.kept import kept_source
 from archivebox.cli.add.sources import RefusalReport, Sources, refused_as_bad_input
 from archivebox.cli.errors import BadInputError
+from archivebox.cli.former_settings import without_effect
 from archivebox.cli.handover import CALLER
 from archivebox.cli.output import counted
 from archivebox.cli.records import record_of
@@ -57,6 +58,8 @@ def run(
     accepted = accept_given(session, partial(_with_sources, urls, file), hold=index_only, **options)
     assert accepted is not None  # noqa: S101 - nothing is refused
     crawl_ids = tell_accepted(session, accepted.submitted)
+    for name, instead in without_effect(name for _, name in accepted.settings.unknown):
+        session.out.warn(f"{name} has no effect: {instead}.")
     _tell_of_plugins(session, accepted.settings, accepted.request.depth)
     if index_only:
         key = accepted.submitted.crawl.pk if accepted.submitted.crawl else ""

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 from django.db import DatabaseError, connection
 
 from archivebox.backup.destination import last_backup
-from archivebox.cli.former_settings import without_effect
+from archivebox.cli.former_settings import INSTEAD, without_effect
 from archivebox.cli.sandbox import sandbox_problem
 from archivebox.config.collection import is_collection
 from archivebox.config.conffile import ConfError
@@ -200,16 +200,15 @@ def _object_store() -> Iterator[Check]:
 
 
 def _settings(settings: Resolved) -> Iterator[Check]:
-    for layer, name in settings.unknown:
+    former = [("environment", name) for name, _ in without_effect(os.environ)]
+    for layer, name in [*settings.unknown, *former]:
+        instead = INSTEAD.get(name)
         yield Check(
             "settings",
             "warning",
-            f"{name} ({layer}) is not a setting.",
-            "`archivebox config list --all` shows those that are.",
+            f"{name} ({layer}) {'has no effect' if instead else 'is not a setting'}.",
+            f"Remove it: {instead}." if instead else "`archivebox config list --all` shows those that are.",
         )
-    former = without_effect(os.environ)
-    for name, instead in former:
-        yield Check("settings", "warning", f"{name} (environment) has no effect.", f"Remove it: {instead}.")
     for error in settings.errors:
         yield Check(
             "settings", "error", f"{error}.", "Correct it there; Run `archivebox config explain NAME` for details."

@@ -63,7 +63,7 @@ def list_(
 def create(session: Session, *, names: tuple[str, ...], config: tuple[str, ...]) -> int:
     """All of them, or none where one cannot be made."""
     wanted = [personas.named(session, name) for name in dict.fromkeys(names)]
-    said = {spec.name: to_env(value) for spec, value in map(settings.parse_pair, config)}
+    said = {name: to_env(value) for name, value in settings.pairs_of_crawls(config).items()}
     for persona in wanted:
         if persona.exists:
             hint = f"`archivebox persona show '{persona.name}'` shows it."

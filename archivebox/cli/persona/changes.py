@@ -21,7 +21,7 @@ def update(session: Session, *, names: tuple[str, ...], every: bool, name: str |
     """Nothing is changed where one of it cannot be."""
     if name is None and not config:
         raise BadInputError("Say what to change: --name or --config.")
-    said: Mapping[str, str] = {spec.name: to_env(value) for spec, value in map(settings.parse_pair, config)}
+    said: Mapping[str, str] = {name: to_env(value) for name, value in settings.pairs_of_crawls(config).items()}
     chosen = _chosen(session, names, every=every)
     if name is not None:
         _refuse_name(session, chosen, name)

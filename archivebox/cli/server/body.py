@@ -23,7 +23,7 @@ def run(session: Session, *, address: str | None, bind: str | None, replay: str 
     replay_host, replay_port = parse_address(shown) if shown else (host, port + 1)
     if (host, port) == (replay_host, replay_port):
         raise BadInputError(f"{host}:{port} cannot be both: archived pages need a port or host of their own.")
-    for name, instead in without_effect(os.environ):
+    for name, instead in without_effect([*os.environ, *(name for _, name in resolved.unknown)]):
         session.out.warn(f"{name} has no effect: {instead}.")
     if problem := sandbox_problem(session.process):
         session.out.warn(" ".join(problem))

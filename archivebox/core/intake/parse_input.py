@@ -23,7 +23,7 @@ from archivebox.core.intake.request import (
     UrlList,
 )
 from archivebox.core.snapshot import Snapshot
-from archivebox.hooks import crawl_layers, plugins, resolve_settings
+from archivebox.hooks import crawl_layers, known_settings, plugins, resolve_settings
 from archivebox.lib.batches import batches
 from archivebox.lib.links.formats import ListFormat
 from archivebox.lib.links.given import read_given
@@ -145,8 +145,17 @@ def _check_choices(request: CrawlRequest, requester: Requester) -> None:
         if name not in plugins():
             hint = did_you_mean(name, plugins(), "`archivebox plugin list` shows all plugins.")
             raise RequestRefusedError(f"There is no plugin {name!r}. {hint}", field="plugins")
+    refuse_settings_of_others(request.config)
     if request.persona and request.persona not in personas_of(requester.user):
         raise RequestRefusedError(f"There is no persona {request.persona!r} that is shared with you.", field="persona")
+
+
+def refuse_settings_of_others(config: Iterable[str]) -> None:
+    """RequestRefusedError for the first setting that has no effect on one crawl."""
+    known = known_settings()
+    for name in config:
+        if name in known and (sentence := known[name].refusal_for_crawl):
+            raise RequestRefusedError(sentence, field="config")
 
 
 def _refuse_if_any(refusals: Sequence[Refusal]) -> None:

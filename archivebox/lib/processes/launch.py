@@ -1,11 +1,17 @@
 """The order to start one process."""
 
+import errno
+import os
 import shlex
+import shutil
 from pathlib import Path
 from typing import NamedTuple
 
 MARK = "ARCHIVEBOX_PROCESS_ID"
 """Environment variable that names the Process row of whoever carries it."""
+
+_ULIMIT_BLOCK = 512
+"""Bytes per unit of ``ulimit -f`` (POSIX)."""
 
 
 class Launch(NamedTuple):
@@ -35,3 +41,32 @@ class Launch(NamedTuple):
         if self.env.get(MARK) == self.process_id:
             return self.env
         return {**self.env, MARK: self.process_id}
+
+
+def limited_argv(launch: Launch) -> tuple[str, ...]:
+    """``argv`` behind a shell that sets the file size limit.
+
+    Set from outside (prlimit) it would not hold for what the program had started, or opened, by then. A millisecond.
+    """
+    if launch.file_size_limit is None:
+        return launch.argv
+    _refuse_missing(Path(launch.argv[0]), launch.env.get("PATH"))
+    blocks = max(1, launch.file_size_limit // _ULIMIT_BLOCK)
+    return ("/bin/sh", "-c", f'ulimit -f {blocks}; exec "$@"', "sh", *launch.argv)
+
+
+def _refuse_missing(program: Path, path: str | None) -> None:
+    """Raise what execve(2) would: behind a shell a missing program, or interpreter of a script, is only exit 127."""
+    if not program.is_absolute():
+        if os.sep not in str(program) and shutil.which(program, path=path) is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(program))
+        return
+    if not os.access(program, os.X_OK):
+        number = errno.EACCES if program.exists() else errno.ENOENT
+        raise OSError(number, os.strerror(number), str(program))
+    with program.open("rb") as script:
+        first = script.readline(256)
+    if first.startswith(b"#!") and first[2:].strip():
+        interpreter = Path(os.fsdecode(first[2:].split()[0]))
+        if not interpreter.exists():
+            raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), str(interpreter))

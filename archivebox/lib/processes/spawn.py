@@ -3,7 +3,6 @@
 import contextlib
 import logging
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -14,10 +13,10 @@ from typing import NoReturn
 from archivebox.lib.processes.children import Child, block_on_pidfd, keep
 from archivebox.lib.processes.exits import UNSEEN, ExitStatus
 from archivebox.lib.processes.identity import ProcessIdentity
-from archivebox.lib.processes.launch import Launch
+from archivebox.lib.processes.launch import Launch, limited_argv
 from archivebox.lib.processes.linux import P_PID, waitid
 from archivebox.lib.processes.platform import PORTABLE
-from archivebox.lib.processes.portable_child import PortableChild, limited_argv
+from archivebox.lib.processes.portable_child import PortableChild
 
 log = logging.getLogger(__name__)
 
@@ -48,9 +47,8 @@ def spawn(launch: Launch) -> Child:
 
 
 def _start(launch: Launch, out: int, err: int) -> "subprocess.Popen[bytes]":
-    argv = limited_argv(launch) if PORTABLE else launch.argv
     return subprocess.Popen(
-        argv,
+        limited_argv(launch),
         cwd=launch.cwd,
         env=launch.marked_environment(),
         stdin=_null(),
@@ -74,20 +72,9 @@ def _known(launch: Launch, popen: "subprocess.Popen[bytes]") -> Child:
     if PORTABLE:
         child: Child = PortableChild(launch.process_id, identity, popen)
     else:
-        if launch.file_size_limit is not None:
-            _limit_file_size(popen.pid, launch.file_size_limit)
         child = OwnChild(launch.process_id, identity, popen)
     keep(child)
     return child
-
-
-def _limit_file_size(pid: int, limit: int) -> None:
-    try:
-        resource.prlimit(pid, resource.RLIMIT_FSIZE, (limit, limit))
-    except ProcessLookupError:
-        log.debug("pid %d ended before its limits were set", pid)
-    except PermissionError:
-        log.warning("pid %d runs as another user: no file size limit", pid)
 
 
 def fork(launch: Launch, body: Callable[[], int]) -> Child:

@@ -136,7 +136,7 @@ class CrawlRunExecutor(LeasedItem):
                     self.steps.runs.launch(Planned(hook))
             await self.steps.runs.wait_until_idle()
             runs = self.steps.call.object_dir / HOOK_RUNS
-            await self.engine.loop.run_in_executor(None, cut_all, runs, self.engine.output_max)
+            await self.engine.loop.run_in_executor(None, cut_all, runs, self.steps.output_max)
         await self.engine.journal.read(_end_lease, self.lease, event)
         self.finish()
 

@@ -117,9 +117,6 @@ class Engine:
         """Foreground hooks, which are attended to if they have not ended by then."""
         self.stop_grace = settings.get_float("STOP_GRACE")
         self.seal_grace = settings.get_float("SEAL_GRACE")
-        self.output_max = settings.get_int("HOOK_OUTPUT_MAX")
-        self.file_max = settings.get_int("HOOK_FILE_MAX")
-        self.max_attempts = settings.get_int("MAX_ATTEMPTS")
         self.unstartable: dict[UUID, set[str]] = {}
         """By crawl: plugins whose hook of the crawl, such as its browser, died too often before it was ready."""
         self.has_other_machines = False

@@ -67,6 +67,23 @@ def test_those_of_a_crawl_a_page_and_a_persona_are_shown_and_removed(cli: Type, 
     assert (collection / "personas" / "Work" / "persona.conf").exists()
 
 
+def test_a_file_with_names_of_earlier_versions_gives_warnings(cli: Type, collection: Path) -> None:
+    (collection / "ArchiveBox.conf").write_text("[METHODS]\nWGET_COOKIES_FILE = /x\nUSE_CURL = True\nOURS = 1\n")
+    added = cli("add", "--bg", URL)
+    assert added.code == 0
+    assert "WGET_COOKIES_FILE has no effect: COOKIES_FILE applies to every program." in added.err
+    checks = {str(one["sentence"]): one["action"] for one in cli("doctor").records if one["name"] == "settings"}
+    assert checks["USE_CURL (file) has no effect."] == "Remove it: curl is not used."
+    assert "OURS (file) is not a setting." in checks
+
+
+@pytest.mark.usefixtures("collection")
+def test_what_is_no_setting_of_a_crawl_is_refused_with_its_place(cli: Type) -> None:
+    for command in (("add", "--bg"), ("schedule", "add", "--every=day")):
+        refused = cli(*command, "--config", "WORKERS=2", URL)
+        assert (refused.code, "WORKERS is a setting of this machine" in refused.err) == (2, True)
+
+
 def test_doctor_names_settings_of_earlier_versions_that_have_no_effect(cli: Type) -> None:
     checks = cli("doctor", CSRF_TRUSTED_ORIGINS="https://archive.example.org").records
     (warning,) = (check for check in checks if check["name"] == "settings")

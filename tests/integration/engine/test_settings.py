@@ -1,6 +1,7 @@
 """Settings and plugins that change while workers run; what is not allowed holds work up, and loses none of it."""
 
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -58,3 +59,22 @@ def test_running_workers_notice_plugins_that_come_change_and_go(forked: Collecti
     forked.leave()
     assert forked.ledger == ["first", "second", "first", "second"]
     assert not deaths(forked)
+
+
+@pytest.mark.default
+def test_limits_of_a_crawl_hold_for_what_its_hooks_start_first(forked: Collection) -> None:
+    """The file is written by a child that begins before anybody could limit the hook from outside."""
+    body = "head -c 3000000 /dev/zero > early.bin &\nyes x | head -c 3000000\nwait $!\n"
+    forked.plugin("big", {"on_Snapshot__10_big.sh": body})
+    crawls = [forked.add(HOOK_FILE_MAX=1_000_000, HOOK_OUTPUT_MAX=100_000, MAX_ATTEMPTS=1), forked.add()]
+    forked.run(*crawls)
+    sizes, statuses, cut = [], [], []
+    for crawl in crawls:
+        (page,) = forked.rows("Snapshot", "pk", crawl_id=crawl)
+        (result,) = forked.rows("ArchiveResult", "status", "pwd", snapshot_id=page["pk"])
+        (run,) = forked.rows("Process", "output_cut", snapshot_id=page["pk"], process_type="hook")
+        statuses.append(result["status"])
+        sizes.append((Path(result["pwd"]) / "early.bin").stat().st_size)
+        cut.append(bool(run["output_cut"]))
+    assert sizes == [pytest.approx(1_000_000, abs=512), 3_000_000]
+    assert (statuses, cut) == (["failed", "succeeded"], [True, False])

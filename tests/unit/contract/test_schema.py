@@ -135,6 +135,14 @@ def test_a_standard_setting_of_another_type_is_as_it_is_for_every_plugin() -> No
     assert (schema.settings["P_ENABLED"].type, schema.settings["P_ENABLED"].default) == ("boolean", True)
 
 
+def test_a_setting_says_whether_a_crawl_can_have_a_value_of_its_own() -> None:
+    properties: JSON = {"P_PORT": {"type": "integer", "x-scope": "collection"}, "P_BAD": {"x-scope": "planet"}}
+    schema, (warning,) = read_schema("p", {"x-scope": "machine", "properties": properties})
+    assert "planet" in warning
+    scopes = {name: spec.scope.value for name, spec in schema.settings.items()}
+    assert scopes == {"P_ENABLED": "machine", "P_TIMEOUT": "machine", "P_PORT": "collection"}
+
+
 def test_what_is_declared_is_kept() -> None:
     schema, warnings = read_schema(
         "ytdlp",

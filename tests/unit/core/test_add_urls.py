@@ -5,12 +5,15 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, connection, transaction
 
 from archivebox.base_models.users import system_user
+from archivebox.config.core import CORE_SETTINGS
 from archivebox.config.resolve import Layer, SettingError
+from archivebox.contract.schema import Scope
 from archivebox.core.intake.add_urls import add_found_urls, check_seeds, create_crawl
-from archivebox.core.intake.request import CrawlRequest, Seed
+from archivebox.core.intake.parse_input import parse
+from archivebox.core.intake.request import OPERATOR, CrawlRequest, RequestRefusedError, Seed
 from archivebox.core.models import Snapshot, Tag
 from archivebox.crawls.models import Crawl
-from archivebox.hooks import base_layers, resolve_settings
+from archivebox.hooks import base_layers, known_settings, resolve_settings
 from archivebox.lib.egress import Endpoint
 from archivebox.lib.jsonl import JSON
 from archivebox.workers.egress.policies import is_named
@@ -258,3 +261,21 @@ class TestPrivateNetworks:
         )
         with pytest.raises(SettingError, match=r"10\.0\.0\.0/99.*PRIVATE_NETWORK_ALLOWLIST in the environment"):
             check_seeds(["https://example.com/"], settings)
+
+
+def refusal_of(config: dict[str, JSON]) -> str:
+    try:
+        parse(CrawlRequest(urls=["https://example.com/"], config=config), OPERATOR)
+    except RequestRefusedError as error:
+        return f"{error.field}: {error}"
+    return ""
+
+
+def test_a_crawl_takes_just_those_settings_that_have_an_effect_on_it() -> None:
+    for name, spec in known_settings().items():
+        expected = f"config: {spec.refusal_for_crawl}" if spec.scope is not Scope.CRAWL else ""
+        assert refusal_of({name: spec.default}) == expected
+    where = "set it with `archivebox config set WORKERS=…`."
+    assert refusal_of({"WORKERS": 2}) == f"config: WORKERS is a setting of this machine: {where}"
+    ignored = {"STOP_GRACE", "WORKERS", "STORAGE_URL", "MACHINE_ID", "DISK_FREE_MIN", "BIND_ADDR", "LIB_DIR"}
+    assert ignored <= {name for name, spec in CORE_SETTINGS.items() if spec.scope is not Scope.CRAWL}

@@ -19,8 +19,8 @@ class OutputListener:
 
     def __init__(self, process: "HookProcess", files: str) -> None:
         self._process, self._engine = process, process.engine
-        self.output = HookOutput(f"{files}stdout.log", self._engine.output_max)
-        self.errors = CappedLog(f"{files}stderr.log", self._engine.output_max)
+        self.output = HookOutput(f"{files}stdout.log", process.call.output_max)
+        self.errors = CappedLog(f"{files}stderr.log", process.call.output_max)
         self._is_held = False
         self._discards = False
 

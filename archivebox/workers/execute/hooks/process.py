@@ -189,7 +189,7 @@ class HookProcess:
             stdout=self.output.path,
             stderr=self.listener.errors.path,
             script=self.hook.path if self.hook.fork else None,
-            file_size_limit=self.engine.file_max,
+            file_size_limit=self.call.file_max,
             pass_fds=self.pass_fds,
         )
 

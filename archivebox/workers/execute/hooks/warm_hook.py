@@ -106,7 +106,7 @@ class WarmHook:
             stdout=f"{self._files}stdout.log",
             stderr=f"{self._files}stderr.log",
             script=self.call.hook.path if self.call.hook.fork else None,
-            file_size_limit=self._engine.file_max,
+            file_size_limit=self.call.file_max,
             pass_fds=(descriptor,),
         )
 

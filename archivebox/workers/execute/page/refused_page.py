@@ -95,7 +95,7 @@ class RefusedPage:
             if item.replay:
                 item.status, item.replay = item.final_status, False
                 continue
-            is_last = counts and item.attempts + 1 >= self._executor.engine.max_attempts
+            is_last = counts and item.attempts + 1 >= self._executor.steps.max_attempts
             self._results.settle(item, result, extra=None if is_last else moment)
 
     def _make_anew(self, navigation: Planned) -> None:

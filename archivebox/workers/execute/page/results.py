@@ -90,7 +90,7 @@ class PageResults:
         output = item.run.output if item.run is not None else None
         declared = output.declared if output is not None else None
         lacked = lacked_machine(result)
-        limit = self._engine.max_attempts * (TIMES_WHEN_BUSY if lacked else 1)
+        limit = self._executor.steps.max_attempts * (TIMES_WHEN_BUSY if lacked else 1)
         columns = settled_columns(
             result, declared, attempts=item.attempts, now=timezone.now(), limit=limit, when_idle=lacked
         )

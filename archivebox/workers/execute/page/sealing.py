@@ -288,7 +288,7 @@ class Sealing:
         on_record = await self._engine.journal.read(sizes_on_record, self._snapshot.pk)
         while not self._steps.leased.may_be_lost:
             try:
-                await self._engine.loop.run_in_executor(None, tidy, folder, on_record, self._engine.output_max)
+                await self._engine.loop.run_in_executor(None, tidy, folder, on_record, self._steps.output_max)
                 if is_unsigned(folder):
                     await self._engine.loop.run_in_executor(None, sign_hashes, self._snapshot)
                 await make_durable(self._engine.loop, folder)

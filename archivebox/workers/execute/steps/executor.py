@@ -47,6 +47,8 @@ class StepExecutor:
         self.schedule, self.rules, self.results = schedule, rules, results
         self.resources = HookResources(self, tabs)
         self.runs = HookRuns(self)
+        self.max_attempts = call.settings.get_int("MAX_ATTEMPTS")
+        self.output_max = call.settings.get_int("HOOK_OUTPUT_MAX")
         self._advancing = False
         self._again = False
 
@@ -82,7 +84,7 @@ class StepExecutor:
 
     async def _put_aside(self, reason: str) -> None:
         await self.end_everything(EndReason.SEALED, self.engine.stop_grace)
-        await self.engine.journal.read(end_with_reason, self.lease, reason, self.engine.max_attempts)
+        await self.engine.journal.read(end_with_reason, self.lease, reason, self.max_attempts)
         self.leased.finish()
 
     async def end_everything(self, reason: EndReason, grace: float) -> None:
