@@ -262,6 +262,13 @@ class Collection:
         self.wait_sealed(*crawls, seconds=seconds)
         self.leave()
 
+    def run_until(self, what: str, look: Callable[[], object]) -> None:
+        """The same, but until something has happened first, as a retry for which what is sealed is begun again."""
+        self.watch()
+        self.wait(what, look)
+        self.wait_sealed()
+        self.leave()
+
     def leave(self, signum: int = signal.SIGTERM) -> None:
         """The watchers go; when the last one has gone, nothing of ours runs any more."""
         for watcher in self.watchers:

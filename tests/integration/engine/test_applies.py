@@ -63,10 +63,7 @@ def test_what_needs_facts_waits_for_the_retry_of_a_navigation(forked: Collection
     )
     assert {results[name]["retry_at"] for name in ("pages", "papers")} == {results["navigate"]["retry_at"]}
     forked.actor.ask("time_has_come")
-    forked.watch()
-    forked.wait("the second try", lambda: sorted(forked.ledger) == ["any", "lost", "papers"])
-    forked.wait_sealed()
-    forked.leave()
+    forked.run_until("the second try", lambda: sorted(forked.ledger) == ["any", "lost", "papers"])
     assert forked.results()["pages"]["reason"] == "not_applicable:application/pdf"
 
 
@@ -110,10 +107,7 @@ def test_what_was_told_once_holds_for_a_retry(forked: Collection) -> None:
     })  # fmt: skip
     forked.run(forked.add())
     assert forked.actor.ask("time_has_come") == 1
-    forked.watch()
-    forked.wait("the retry", lambda: forked.results()["moody"]["status"] == "succeeded")
-    forked.wait_sealed()
-    forked.leave()
+    forked.run_until("the retry", lambda: forked.results()["moody"]["status"] == "succeeded")
     assert forked.ledger.count("moody") == 2
     assert len(forked.hooks("navigate")) == 1
 
@@ -129,8 +123,5 @@ def test_where_nothing_came_only_what_is_for_any_url_starts_until_something_come
     skipped = {name: row["reason"] for name, row in forked.results().items() if row["status"] == "skipped"}
     assert skipped == dict.fromkeys(CONDITIONS, "nothing_came") | {"elsewhere": "not_applicable:such URLs"}
     forked.actor.ask("update_all")
-    forked.watch()
-    forked.wait("the second try", lambda: sorted(forked.ledger) == ["any", "lost", "papers"])
-    forked.wait_sealed()
-    forked.leave()
+    forked.run_until("the second try", lambda: sorted(forked.ledger) == ["any", "lost", "papers"])
     assert forked.results()["pages"]["reason"] == "not_applicable:application/pdf"

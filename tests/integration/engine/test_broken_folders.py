@@ -66,10 +66,7 @@ def test_what_a_folder_kept_from_running_is_tried_again_when_it_can_be_used(fork
     (file,) = forked.root.glob("users/*/snapshots/*/*/*/later")
     file.unlink()
     assert forked.actor.ask("time_has_come") == 1
-    forked.watch()
-    forked.wait("the retry", lambda: forked.results()["later"]["status"] == "succeeded")
-    forked.wait_sealed()
-    forked.leave()
+    forked.run_until("the retry", lambda: forked.results()["later"]["status"] == "succeeded")
 
 
 def test_a_link_in_place_of_the_folder_of_logs_is_not_followed(forked: Collection) -> None:
@@ -87,10 +84,7 @@ def test_a_link_in_place_of_the_folder_of_logs_is_not_followed(forked: Collectio
     (link,) = forked.root.glob("users/*/snapshots/*/*/*/.hooks")
     link.unlink()
     assert forked.actor.ask("time_has_come") == 1
-    forked.watch()
-    forked.wait("the retry", lambda: forked.results()["later"]["status"] == "succeeded")
-    forked.wait_sealed()
-    forked.leave()
+    forked.run_until("the retry", lambda: forked.results()["later"]["status"] == "succeeded")
     assert forked.row("Snapshot", "reason")["reason"] == ""
 
 

@@ -22,10 +22,7 @@ def test_what_is_behind_a_gate_starts_when_that_opens(forked: Collection) -> Non
     assert forked.ledger == []
     assert (forked.results()["late"]["status"], forked.results()["late"]["reason"]) == ("skipped", "kept_out:gate")
     assert forked.actor.ask("time_has_come") == 1
-    forked.watch()
-    forked.wait("the second try", lambda: forked.results()["late"]["status"] == "noresults")
-    forked.wait_sealed()
-    forked.leave()
+    forked.run_until("the second try", lambda: forked.results()["late"]["status"] == "noresults")
     assert forked.ledger == ["late"]
 
 

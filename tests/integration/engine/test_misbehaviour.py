@@ -116,10 +116,7 @@ def test_deaf_strays_without_our_mark_are_ended_side_by_side(forked: Collection,
     command = f'env -i setsid "{sys.executable}" "{forked.base}/stray.py" "stray-of-{forked.root}" >&- 2>&- &\n'
     forked.plugin("leaves", {"on_Snapshot__10_leaves.sh": command + "sleep 0.7\n"})
     forked.add()
-    forked.watch()
-    forked.wait("a stray", lambda: of_this_test(forked))
-    forked.wait_sealed()
-    forked.leave()
+    forked.run_until("a stray", lambda: of_this_test(forked))
     left = of_this_test(forked)
     assert bool(left) == (forked.mode == "portable"), "where nobody is a subreaper, nobody can know whose they are"
     while left:

@@ -15,10 +15,7 @@ NOTE = 'note() { echo "$1" >> "$DATA_DIR/ledger"; }\n'
 def again(made: Collection, runs: int, name: str) -> None:
     """Let the back-off be over; the result is run again while somebody watches."""
     assert made.actor.ask("time_has_come") >= 1
-    made.watch()
-    made.wait(f"run {runs} of {name}", lambda: made.results()[name]["attempts"] == runs)
-    made.wait_sealed()
-    made.leave()
+    made.run_until(f"run {runs} of {name}", lambda: made.results()[name]["attempts"] == runs)
 
 
 @pytest.mark.default
@@ -76,10 +73,7 @@ def test_update_runs_hooks_that_were_added_since(forked: Collection) -> None:
     forked.run(forked.add())
     (forked.root / "plugins" / "new" / "on_Snapshot__30_new.sh").write_text(NOTE + "note new\n")
     forked.actor.ask("update_all")
-    forked.watch()
-    forked.wait("the new hook", lambda: forked.results().get("new", {}).get("status") in FINAL)
-    forked.wait_sealed()
-    forked.leave()
+    forked.run_until("the new hook", lambda: forked.results().get("new", {}).get("status") in FINAL)
     assert forked.ledger == ["old", "new"]
 
 
@@ -112,10 +106,7 @@ def test_a_missing_program_fails_its_own_hooks_until_it_is_there(forked: Collect
     assert forked.row("Binary", "status", name="nobody-has-this")["status"] == "failed"
     install()
     forked.actor.ask("look_again_for", name="nobody-has-this")
-    forked.watch()
-    forked.wait("the program is found", lambda: forked.results()["needs"]["status"] == "noresults")
-    forked.wait_sealed()
-    forked.leave()
+    forked.run_until("the program is found", lambda: forked.results()["needs"]["status"] == "noresults")
     assert forked.ledger == ["rest", "needs"]
     assert forked.row("Binary", "abspath", name="nobody-has-this")["abspath"].endswith("/nobody-has-this")
 
@@ -205,9 +196,6 @@ def test_a_hook_that_is_gone_keeps_no_page_from_its_end(forked: Collection) -> N
     assert forked.results()["moody"]["status"] == "backoff"
     (forked.root / "plugins" / "moody" / "on_Snapshot__20_moody.sh").unlink()
     forked.actor.ask("time_has_come")
-    forked.watch()
-    forked.wait("the end", lambda: forked.results()["moody"]["status"] == "failed")
-    forked.wait_sealed()
-    forked.leave()
+    forked.run_until("the end", lambda: forked.results()["moody"]["status"] == "failed")
     assert forked.results()["moody"]["reason"] == "missing_plugin:moody"
     assert forked.row("Snapshot", "status", "retry_at") == {"status": "sealed", "retry_at": None}

@@ -51,10 +51,7 @@ def test_a_retried_page_hook_gets_its_page_again(forked: Collection) -> None:
     before = forked.results()
     assert before["shot"]["status"] == "backoff"
     assert forked.actor.ask("time_has_come") == 1
-    forked.watch()
-    forked.wait("the retry", lambda: forked.results()["shot"]["status"] == "succeeded")
-    forked.wait_sealed()
-    forked.leave()
+    forked.run_until("the retry", lambda: forked.results()["shot"]["status"] == "succeeded")
     assert forked.ledger[5:] == ["tab-opens", "navigates", "shoots", "tab-closes"]
     after = forked.results()
     for name in ("tab", "navigate", "afterwards"):
@@ -222,10 +219,7 @@ def test_listeners_that_break_are_tried_again_with_the_whole_page(forked: Collec
     assert (forked.results()["recorder"]["status"], forked.results()["recorder"]["reason"]) == ("backoff", "crashed")
     before = len(forked.ledger)
     assert forked.actor.ask("time_has_come") == 3
-    forked.watch()
-    forked.wait("the retry", lambda: forked.results()["recorder"]["status"] == "succeeded")
-    forked.wait_sealed()
-    forked.leave()
+    forked.run_until("the retry", lambda: forked.results()["recorder"]["status"] == "succeeded")
     assert forked.ledger[before : before + 5] == ["tab-opens", "records", "records", "records", "navigates"]
     assert forked.ledger[before:].count("recorded") == 3
     assert {name for name, row in forked.results().items() if row["status"] != "succeeded"} == {
