@@ -2,78 +2,34 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 from PIL import Image
 
-from tests.empty import make_empty
 from tests.site import addresses
 from tests.site.charsets import texts
-from tests.site.serve import Site
 from tests.webserver.browser import Browser
-from tests.webserver.rows import NAME, PASSWORD
-from tests.webserver.server import CHECKOUT, Server, Visitor, environment, in_collection
+from tests.webserver.captured import Captured, captured_pages
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
-ADMINISTRATOR = """
-import sys
-from django.contrib.auth.models import User
-User.objects.create_superuser(sys.argv[1], password=sys.argv[2])
-"""
-PLUGINS = "responses,warc,dom,quality"
 CHARSETS = ("windows-1251", "shift_jis", "gb18030")
 TYPES = ("text/html charset=utf-8", "text/html(x", "text/html,text/html", "")
-HOSTS = {"PRIVATE_NETWORK_ALLOWLIST": "127.0.0.0/8,::1"}
 
 
 def typed(type_: str) -> str:
     return f"/typed?type={quote(type_)}"
 
 
-@dataclass
-class Captured:
-    """A collection with pages of the local web, and the server that shows them."""
-
-    site: Site
-    server: Server
-
-    def address(self, path: str) -> str:
-        return f"{self.server.url}/web/latest/{self.site.url_for(path)}"
-
-
 @pytest.fixture(scope="module")
 def captured(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Captured]:
+    paths = [*("/asks-itself", "/file.pdf", addresses.PAGE), *(f"/charset/{name}" for name in CHARSETS)]
     folder = tmp_path_factory.mktemp("captured")
-    make_empty(folder)
-    with Site() as site:
-        paths = [
-            "/asks-itself",
-            "/file.pdf",
-            addresses.PAGE,
-            *(f"/charset/{name}" for name in CHARSETS),
-            *map(typed, TYPES),
-        ]
-        urls = [site.url_for(path) for path in paths]
-        command = [sys.executable, "-m", "archivebox", "add", "--plugins", PLUGINS, *urls]
-        env = environment(folder, **HOSTS, DJANGO_SETTINGS_MODULE="archivebox.config.settings")
-        done = subprocess.run(command, env=env, cwd=CHECKOUT, capture_output=True, text=True, timeout=600, check=False)
-        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-        in_collection(folder, ADMINISTRATOR, NAME, PASSWORD)
-        with Server(folder) as server:
-            visitor = Visitor(server)
-            assert visitor.log_in(NAME, PASSWORD).status == 302
-            for name, value in visitor.jar.items():
-                browser.set_cookie(server.url, name, value)
-            site.forget()
-            yield Captured(site, server)
+    with captured_pages(folder, browser, "responses,warc,dom,quality", [*paths, *map(typed, TYPES)]) as found:
+        yield found
 
 
 def test_a_page_that_asked_for_itself_is_shown_alone(browser: Browser, captured: Captured) -> None:
@@ -109,8 +65,6 @@ def test_a_pdf_is_shown_by_the_browsers_own_viewer(browser: Browser, captured: C
         assert time.monotonic() < end, "no page of the PDF is there"
         time.sleep(0.5)
         browser.picture(picture)
-    if to := os.environ.get("ARCHIVEBOX_TESTS_PICTURES"):
-        (Path(to) / "pdf.png").write_bytes(picture.read_bytes())
 
 
 def sheet_in(picture: Path) -> bool:
