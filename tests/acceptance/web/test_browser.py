@@ -132,16 +132,6 @@ CONTRAST = """(() => {
 })()"""
 
 
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("path", ["/", "/snapshots/{snapshot}/", "/crawls/{crawl}/", "/add/", "/nowhere/"])
-def test_words_stand_out_from_their_ground_as_wcag_aa_asks(
-    inside: Browser, library: Library, path: str, *, dark: bool
-) -> None:
-    inside.size(1280, 900, dark=dark)
-    inside.go(library.server.url + path.format(snapshot=library.snapshot, crawl=library.crawl))
-    assert inside.value(CONTRAST) == []
-
-
 ICON = """(place => {
   const icon = new Image();
   document.querySelector(place).prepend(icon);
