@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import subprocess
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +15,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID
+
+from tests.loopback import serving
 
 CONFIGURATION = """
 [tsa]
@@ -75,12 +76,8 @@ def authority(folder: Path) -> Iterator[Authority]:
         (folder / name).write_text(CONFIGURATION.format(folder=folder, digests=digests))
     (folder / "serial").write_text("01\n")
     handler = type("Handler", (StandIn,), {"folder": folder})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield Authority(f"http://127.0.0.1:{server.server_port}", folder / "root.pem")
-        server.shutdown()
-        thread.join()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as url:
+        yield Authority(url, folder / "root.pem")
 
 
 def make_certificates(folder: Path) -> None:

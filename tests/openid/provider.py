@@ -10,7 +10,6 @@ import base64
 import hashlib
 import json
 import secrets
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from joserfc import jwt
 from joserfc.jwk import OctKey, RSAKey
 
 from archivebox.lib.jsonl import JSON
+from tests.loopback import serving
 
 CLIENT, SECRET = "archivebox", "swordfish of the client"
 ALGORITHMS = ["RS256", "HS256", "none"]
@@ -98,16 +98,9 @@ class StandIn:
 def standing_in() -> Iterator[StandIn]:
     """A provider that answers at ``issuer`` until the block ends."""
     provider = StandIn()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(provider))
-    provider.issuer = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), _handler(provider))) as url:
+        provider.issuer = url
         yield provider
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 def _handler(provider: StandIn) -> type[BaseHTTPRequestHandler]:

@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 
 from archivebox.contract.discovery import BUNDLED
+from tests.loopback import serving
 from tests.programs import Programs
 
 PATIENCE = 100.0
@@ -122,9 +122,6 @@ class Refusing(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def crawl_port() -> Iterator[WayOut]:
-    with WayOut() as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    server = WayOut()
+    with serving(server):
         yield server
-        server.shutdown()
-        thread.join()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
 import pytest
+
+from tests.loopback import serving
 
 pytestmark = pytest.mark.default
 
@@ -60,12 +61,8 @@ class StandIn(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def archive() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), StandIn) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), StandIn)) as url:
+        yield url
 
 
 @pytest.mark.parametrize("key", ["", KEY])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from archivebox.contract.discovery import BUNDLED
+from tests.loopback import serving
 from tests.site.gitrepo import make_repository
 
 pytestmark = pytest.mark.default
@@ -64,12 +64,8 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     command = ["git", "-C", str(folder / "repo.git"), "fast-import", "--quiet"]
     subprocess.run(command, input=noise, check=True, capture_output=True)
     handler = type("Here", (Backend,), {"root": str(folder)})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/repo.git"
-        server.shutdown()
-        thread.join()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as url:
+        yield f"{url}/repo.git"
 
 
 @pytest.fixture

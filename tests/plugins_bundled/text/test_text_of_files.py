@@ -8,14 +8,14 @@ import subprocess
 import sys
 import wave
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from types import SimpleNamespace
 
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
+from tests.loopback import serving
 from tests.site.pictures import pdf
 
 pytestmark = pytest.mark.slow
@@ -210,11 +210,8 @@ class Chat(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def service() -> Iterator[str]:
-    server = HTTPServer(("127.0.0.1", 0), Chat)
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/v1/"
-    server.shutdown()
-    server.server_close()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Chat)) as url:
+        yield f"{url}/v1/"
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.loopback import serving
 from tests.site.serve import Site
 
 HOOK = Path(__file__).parents[3] / "archivebox" / "plugins" / "wget" / "on_Snapshot__61_wget.py"
@@ -80,14 +80,11 @@ def page_server(tmp_path: Path) -> Iterator[Callable[[str], str]]:
     """Serves one page of the test's own: call it with the HTML, it returns the URL."""
     folder = tmp_path / "served"
     folder.mkdir()
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(folder))) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as url:
 
         def serve(html: str) -> str:
             (folder / "page.html").write_text(html)
-            return f"http://127.0.0.1:{server.server_port}/page.html"
+            return f"{url}/page.html"
 
         yield serve
-        server.shutdown()
-        thread.join()
