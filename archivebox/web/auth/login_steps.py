@@ -88,7 +88,6 @@ def _proof_of(user: User, seed: str) -> str:
 
 # --- a factor that is required -------------------------------------------------------------------------------------
 
-
 _RESULT = "archivebox_must_set_up_factor"
 _UNAFFECTED = frozenset({"static", "favicon", "health", "ready", "logout", "look"})
 _SETUP_PAGES = frozenset({"security", "security-app", "security-passkey", "confirm", "password", "login"})

@@ -32,7 +32,7 @@ def has_template(plugin: str, place: Place) -> bool:
 
 
 def title_of(plugin: str) -> str:
-    """What people call a plugin."""
+    """What people call a plugin; its name where it says nothing, or is no longer there."""
     known = plugins().get(plugin)
     return known.title if known is not None and known.title else plugin
 

@@ -102,7 +102,6 @@ def _line(result: ArchiveResult, tries: list[Process], base: str) -> ListedResul
 
 # --- the timeline --------------------------------------------------------------------------------------------------
 
-
 LONGEST_GAP = 2.0
 """Seconds without any process that are drawn as long as they are; longer ones are cut to as much."""
 FINE = frozenset({None, *GOOD_CODES})

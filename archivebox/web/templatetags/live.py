@@ -15,6 +15,8 @@ from archivebox.lib.quantities import size
 from archivebox.web.page.list_paging import at_most
 from archivebox.web.templatetags.shown import between
 
+register = template.Library()
+
 
 @dataclass(frozen=True, slots=True)
 class CrawlAction:
@@ -26,6 +28,7 @@ class CrawlAction:
     is_grave: bool = False
 
 
+@register.simple_tag(name="crawl_actions")
 def actions_of(crawl: Crawl, progress: CrawlProgress) -> list[CrawlAction]:
     """What can be done to the crawl as it is, each with the pages that it would touch."""
     left = _pages(progress.running + progress.waiting + progress.counts.get("paused", 0))
@@ -53,8 +56,6 @@ def _pages(count: int) -> str:
     return f"{at_most(count, COUNTED)} page{'' if count == 1 else 's'}"
 
 
-register = template.Library()
-
 _ORDER = {"started": "running", "queued": "waiting", "sealed": "done", "paused": "paused", "cancelled": "not fetched"}
 _WORDS = {
     "queued": "waiting", "started": "running", "backoff": "will be retried", "succeeded": "saved",
@@ -74,12 +75,6 @@ def tally(counts: dict[str, int]) -> list[tuple[str, int]]:
 def counted(count: int) -> str:
     """Pages of a crawl, counted as far as that is cheap."""
     return at_most(count, COUNTED)
-
-
-@register.simple_tag
-def crawl_actions(crawl: Crawl, progress: CrawlProgress) -> list[CrawlAction]:
-    """What can be done to it, told with the counts as they are now."""
-    return actions_of(crawl, progress)
 
 
 @register.simple_tag

@@ -18,13 +18,13 @@ from archivebox.contract.formats import Format, FormatKind
 from archivebox.contract.hooknames import parse_hook_name
 from archivebox.contract.verdicts import State
 from archivebox.core.outputs.replay_quality import LEAST_GOOD
-from archivebox.hooks import plugins
 from archivebox.lib import quantities
 from archivebox.search.facets import quoted
 from archivebox.search.finding import Match
 from archivebox.web.page.cards import Mark
 from archivebox.web.page.visibility_form import ICONS as SEEN_BY_ICONS
 from archivebox.web.page.visibility_form import SEEN_BY
+from archivebox.web.snapshot.plugin_templates import title_of
 
 register = template.Library()
 
@@ -68,13 +68,6 @@ def highlighted(match: Match) -> SafeString:
         parts.append(format_html("{}<mark>{}</mark>", match.snippet[shown:start], match.snippet[start:end]))
         shown = end
     return format_html("{}{}", mark_safe("".join(parts)), match.snippet[shown:])  # noqa: S308 - each part is escaped
-
-
-@register.filter
-def plugin_title(name: str) -> str:
-    """What people call a plugin; its name where it says nothing, or is no longer there."""
-    plugin = plugins().get(name)
-    return (plugin and plugin.title) or name
 
 
 @register.filter
@@ -217,6 +210,7 @@ def between(start: datetime | None, end: datetime | None) -> str:
 
 
 register.filter("size", quantities.size)
+register.filter("plugin_title", title_of)
 
 
 # --- formats of a page ---------------------------------------------------------------------------------------------

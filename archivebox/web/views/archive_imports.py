@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any, cast
+from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
@@ -31,7 +30,7 @@ from archivebox.jobs.inspecting import ImportChoices
 from archivebox.jobs.models import Job
 from archivebox.jobs.permission import visible_jobs
 from archivebox.jobs.source_inspection import REPORT, report_of
-from archivebox.web.auth.page_access import allows, is_confirmed, requires
+from archivebox.web.auth.page_access import account_of, allows, is_confirmed, requires
 from archivebox.web.page.visibility_form import SEEN_BY
 from archivebox.web.views.jobs import CHANGES
 
@@ -135,7 +134,7 @@ def _name(request: HttpRequest, named: PathForm) -> HttpResponse:
         return redirect(f"{reverse('confirm')}?{urlencode({'next': back})}")
     try:
         job = inspecting.inspect_path(
-            path, _me(request), partial(audit.record, request.user, "import.inspected", path=path)
+            path, account_of(request), partial(audit.record, request.user, "import.inspected", path=path)
         )
     except NotReadableError as problem:
         named.add_error("path", str(problem))
@@ -174,7 +173,7 @@ def _announce(request: HttpRequest) -> JsonResponse:
 
 def _expect(request: HttpRequest, name: str, length: int) -> Job:
     return inspecting.expect_upload(
-        name, length, _me(request), partial(audit.record, request.user, "import.uploading", name=name[:200])
+        name, length, account_of(request), partial(audit.record, request.user, "import.uploading", name=name[:200])
     )
 
 
@@ -232,7 +231,7 @@ def _begin(request: HttpRequest, job: Job) -> HttpResponse:
         return redirect(f"{reverse('confirm')}?{urlencode({'next': request.path})}")
     try:
         noting = partial(audit.record, request.user, "import.begun", name=_name_of(job))
-        importing = inspecting.start(job, _me(request), asked.choices(), noting)
+        importing = inspecting.start(job, account_of(request), asked.choices(), noting)
     except JobRefusedError as problem:
         messages.error(request, str(problem))
         return redirect("import-archive", job.pk)
@@ -274,7 +273,3 @@ def left_out(request: HttpRequest, job_id: UUID) -> FileResponse:
     if not path.is_file():
         raise Http404("no such file")
     return FileResponse(path.open("rb"), as_attachment=True, filename=path.name, content_type="text/csv; charset=utf-8")
-
-
-def _me(request: HttpRequest) -> User:
-    return cast("User", request.user)

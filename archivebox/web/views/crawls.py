@@ -185,7 +185,6 @@ _PARTS = {"pages": pages_part, "queue": _queue_part, "refused": _refused_part, "
 
 # --- what people do ------------------------------------------------------------------------------------------------
 
-
 ACTIONS = {
     "pause": (control.pause, "Paused."),
     "resume": (edit_crawl.go_on, "Resumed."),

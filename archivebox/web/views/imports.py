@@ -8,7 +8,6 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -28,7 +27,7 @@ from archivebox.jobs.models import Job
 from archivebox.jobs.permission import visible_jobs
 from archivebox.lib.csv_lines import csv_line
 from archivebox.lib.links.formats import ListFormat
-from archivebox.web.auth.page_access import requires
+from archivebox.web.auth.page_access import account_of, requires
 from archivebox.web.page.crawl_form import typed
 from archivebox.web.page.list_paging import page_of
 from archivebox.web.views.add import REFUSALS_SHOWN, AddForm
@@ -105,11 +104,6 @@ def _imports(request: HttpRequest) -> "QuerySet[Job, Any]":
     return visible_jobs(request.user).imports()
 
 
-def _user(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)  # noqa: S101 - nobody gets here without a log-in
-    return request.user
-
-
 @requires(Action.EDIT)
 def one(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """What was found in a list; POST adds it, gives it up, or undoes it."""
@@ -118,7 +112,7 @@ def one(request: HttpRequest, job_id: UUID) -> HttpResponse:
     if change == "undo":
         with write_transaction():  # before it is done: that is several transactions
             audit.record(request.user, "job.undo", job)
-        undo(job, _user(request))
+        undo(job, account_of(request))
         messages.success(request, "Import undone. Its pages were removed from the library.")
         return redirect("import", job.pk)
     if not importing.is_waiting(job):

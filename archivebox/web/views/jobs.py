@@ -4,7 +4,6 @@ from itertools import chain
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -31,7 +30,7 @@ from archivebox.lib.csv_lines import csv_line
 from archivebox.lib.jsonl import JSON
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.query import QueryError
-from archivebox.web.auth.page_access import requires
+from archivebox.web.auth.page_access import account_of, requires
 from archivebox.web.page.list_paging import page_of, page_within
 
 OFFERED = (
@@ -71,7 +70,7 @@ def start(request: HttpRequest) -> HttpResponse:
         kind = _kind(request)
         if kind == Job.Kind.REMOVE and "sure" not in request.POST:
             return _ask(request, query, keys)
-        options, user = _options(request), _user(request)
+        options, user = _options(request), account_of(request)
         wanted = JobRequest(kind, created_by=user, options=options, query=query, snapshots=keys, former=former)
         chosen = len(keys) or None
         job = do(wanted, noting=lambda job: audit.record(user, f"job.{kind}", job, query=query, snapshots=chosen))
@@ -91,7 +90,7 @@ def reverse_job(request: HttpRequest, job_id: UUID) -> HttpResponse:
     with write_transaction():  # before it is done: that is several transactions
         entry = audit.record(request.user, "job.undo", job)
     try:
-        undo(job, _user(request))
+        undo(job, account_of(request))
     except SearchUnavailableError as problem:
         entry.delete()
         messages.error(request, str(problem))
@@ -105,11 +104,6 @@ def _kind(request: HttpRequest) -> str:
     if kind not in OFFERED:
         raise JobRefusedError("Choose an action for these pages.")
     return kind
-
-
-def _user(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)  # noqa: S101 - nobody gets here without a log-in
-    return request.user
 
 
 def _options(request: HttpRequest) -> dict[str, JSON]:

@@ -39,7 +39,6 @@ from archivebox.web.views.shell import CHOICES, COLUMNS, DisplayPreferences, dis
 
 # --- searching, in the name of whoever asks ------------------------------------------------------------------------
 
-
 QUERIES_SHOWN = ("has:pdf", "is:failed", "http:404", "after:30d", "type:video")
 """What an empty search box offers to try."""
 MOST_RECENT = 6
@@ -118,7 +117,6 @@ def initial_suggestions(request: HttpRequest) -> list[Suggestion]:
 
 # --- terms of a query ----------------------------------------------------------------------------------------------
 
-
 _WORD = re.compile(r'(?:[^\s"]*"[^"]*"?)+|\S+')
 _QUOTED = re.compile(r'"[^"]*"?')
 
@@ -162,7 +160,6 @@ def _is_either(known: list[str]) -> bool:
 
 
 # --- the page ------------------------------------------------------------------------------------------------------
-
 
 SIZE = 60
 """Pages that are shown at a time."""

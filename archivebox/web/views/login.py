@@ -3,8 +3,6 @@
 By a provider: `views/openid.py`.
 """
 
-from typing import cast
-
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login as start_session
@@ -32,7 +30,7 @@ from archivebox.base_models.transactions import write_transaction
 from archivebox.web.auth import login_throttle
 from archivebox.web.auth.factor_forms import answer_in, factor_forms, relying_party, why_no_passkeys
 from archivebox.web.auth.login_steps import PendingLogin, after_password, complete
-from archivebox.web.auth.page_access import ask_to_confirm, is_confirmed, requires
+from archivebox.web.auth.page_access import account_of, ask_to_confirm, is_confirmed, requires
 from archivebox.web.auth.sessions import BACKEND, BY_PROVIDER
 from archivebox.web.page.redirects import back_to, public_address
 
@@ -123,7 +121,7 @@ class ChangePasswordForm(PasswordChangeForm):
     """Asks for the old password, guesses of which are limited like those at the log-in."""
 
     def __init__(self, request: HttpRequest) -> None:
-        super().__init__(cast("User", request.user), request.POST or None)
+        super().__init__(account_of(request), request.POST or None)
         self.request = request
 
     def clean_old_password(self) -> str:
@@ -138,7 +136,7 @@ class ChangePasswordForm(PasswordChangeForm):
 @sensitive_post_parameters()
 def change_password(request: HttpRequest) -> HttpResponse:
     """Choose a password, or another one; other sessions of the account end."""
-    user = cast("User", request.user)
+    user = account_of(request)
     if not user.has_usable_password() and len(SecondFactors.of(user)) and not is_confirmed(request):
         return ask_to_confirm(request, "password")  # a new password would confirm the removal of its factors
     form = ChangePasswordForm(request) if user.has_usable_password() else SetPasswordForm(user, request.POST or None)
@@ -160,7 +158,6 @@ def change_password(request: HttpRequest) -> HttpResponse:
 
 
 # --- the second step, and passkeys ---------------------------------------------------------------------------------
-
 
 _EXPIRED = "This log-in has expired. Try again."
 

@@ -38,7 +38,6 @@ from archivebox.web.templatetags.processes import FAILED
 
 # --- machines ------------------------------------------------------------------------------------------------------
 
-
 DRAIN_WITHIN = timedelta(minutes=10)
 _CHANGES: dict[str, tuple[Callable[[Machine], None], str, str]] = {
     "drain": (lambda machine: machine.drain(DRAIN_WITHIN), "machine.drained", "{} takes no new work."),
@@ -93,7 +92,6 @@ def change_machine(request: HttpRequest, machine_id: UUID) -> HttpResponse:
 
 
 # --- processes -----------------------------------------------------------------------------------------------------
-
 
 Shown = TypeVar("Shown", bound=Model)
 

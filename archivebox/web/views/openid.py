@@ -6,7 +6,7 @@ One cookie ties a log-in there to the browser in which it was begun, for ten min
 
 import secrets
 from dataclasses import asdict, dataclass
-from typing import Self, cast
+from typing import Self
 
 from django.contrib import messages
 from django.contrib.auth import login as start_session
@@ -25,7 +25,7 @@ from archivebox.accounts.openid.provider_settings import OpenIDSettings, openid_
 from archivebox.accounts.roles import Action
 from archivebox.web import settings
 from archivebox.web.auth import login_throttle
-from archivebox.web.auth.page_access import confirmed, requires
+from archivebox.web.auth.page_access import account_of, confirmed, requires
 from archivebox.web.auth.sessions import BACKEND, BY_PROVIDER
 from archivebox.web.page.redirects import back_to, public_address
 from archivebox.web.views.login import login_page
@@ -103,7 +103,7 @@ def begin(request: HttpRequest) -> HttpResponse:
 @confirmed
 def connect(request: HttpRequest) -> HttpResponse:
     """Go there so that the account here is opened by the one there from now on."""
-    attempt = Attempt.begin(resolve_url("password"), connects=cast("User", request.user).pk)
+    attempt = Attempt.begin(resolve_url("password"), connects=account_of(request).pk)
     try:
         address = _ask(request, attempt)
     except OpenIDError as problem:
@@ -119,7 +119,7 @@ def disconnect(request: HttpRequest) -> HttpResponse:
     """The account there opens the one here no more."""
     provider = _provider()
     try:
-        admission.disconnect(provider, cast("User", request.user))
+        admission.disconnect(provider, account_of(request))
         messages.success(request, f"Disconnected from {provider.name}.")
     except OpenIDError as problem:
         messages.error(request, str(problem))

@@ -1,7 +1,5 @@
 """Owns the pages of accounts, for administrators: who may come in, as what, and what everybody changed."""
 
-from typing import cast
-
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.models import User
@@ -16,7 +14,7 @@ from archivebox.accounts.people import PeopleError
 from archivebox.accounts.roles import Action, Role, role_of
 from archivebox.accounts.second_factor import authenticators
 from archivebox.base_models.users import SYSTEM
-from archivebox.web.auth.page_access import ask_to_confirm, is_confirmed, requires
+from archivebox.web.auth.page_access import account_of, ask_to_confirm, is_confirmed, requires
 from archivebox.web.auth.sessions import end_sessions
 from archivebox.web.page.list_paging import page_of
 from archivebox.web.page.redirects import public_address
@@ -37,7 +35,7 @@ def index(request: HttpRequest) -> HttpResponse:
     form, link = InviteForm(request.POST or None), ""
     if request.method == "POST" and form.is_valid():
         try:
-            user = people.invite(_me(request), form.cleaned_data["username"], Role(form.cleaned_data["role"]))
+            user = people.invite(account_of(request), form.cleaned_data["username"], Role(form.cleaned_data["role"]))
         except PeopleError as problem:
             form.add_error("username", str(problem))
         else:
@@ -77,16 +75,16 @@ def change(request: HttpRequest, user_id: int) -> HttpResponse:
 def _changed(request: HttpRequest, user: User) -> str:
     wanted, role = request.POST.get("do"), request.POST.get("role", "")
     if wanted == "role" and role in people.ROLES:
-        people.set_role(_me(request), user, Role(role))
+        people.set_role(account_of(request), user, Role(role))
         return f"{user.username} is now {role}."
     if wanted == "disable":
-        people.disable(_me(request), user)
+        people.disable(account_of(request), user)
         return f"{user.username} is disabled. Sessions and tokens have ended, and schedules are paused."
     if wanted == "enable":
-        people.enable(_me(request), user)
+        people.enable(account_of(request), user)
         return f"{user.username} is enabled."
     if wanted == "reset-factors":
-        authenticators.reset(_me(request), user)
+        authenticators.reset(account_of(request), user)
         end_sessions(user)
         return f"{user.username} has no second factor now. Sessions have ended."
     raise Http404("no such change")
@@ -96,7 +94,3 @@ def _changed(request: HttpRequest, user: User) -> str:
 def record(request: HttpRequest) -> HttpResponse:
     """What was changed, by whom, the latest first."""
     return render(request, "web/record.html", {"page": page_of(AuditEntry.objects.all(), request)})
-
-
-def _me(request: HttpRequest) -> User:
-    return cast("User", request.user)

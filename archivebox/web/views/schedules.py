@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 from zoneinfo import available_timezones
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db.models import OuterRef, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
@@ -35,7 +34,7 @@ from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.recurrence import times, zone_of
 from archivebox.crawls.schedule import CrawlSchedule, Template
 from archivebox.lib.jsonl import JSON
-from archivebox.web.auth.page_access import requires
+from archivebox.web.auth.page_access import account_of, requires
 from archivebox.web.page.crawl_form import CrawlForm, kinds_of
 from archivebox.web.page.list_paging import page_of
 
@@ -137,7 +136,7 @@ def one(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
 @requires(Action.EDIT)
 def new(request: HttpRequest) -> HttpResponse:
     """The form of a new one; POST makes it."""
-    schedule = CrawlSchedule(created_by=cast("User", request.user))
+    schedule = CrawlSchedule(created_by=account_of(request))
     if request.method != "POST":
         return _form_page(
             request, ScheduleForm(initial={"urls": request.GET.get("url", "")}, user=request.user), schedule

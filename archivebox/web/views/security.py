@@ -1,7 +1,6 @@
 """Owns the pages of how one's own account is opened: its second factors, and confirming that it is one's own."""
 
 import secrets
-from typing import cast
 from uuid import UUID
 
 from django import forms
@@ -20,7 +19,7 @@ from archivebox.accounts.second_factor.passkeys import PasskeyError
 from archivebox.accounts.second_factor.rows import AuthenticatorApp, Passkey
 from archivebox.web.auth import login_throttle, page_access
 from archivebox.web.auth.factor_forms import answer_in, factor_forms, host_name, relying_party, why_no_passkeys
-from archivebox.web.auth.page_access import confirmed, requires
+from archivebox.web.auth.page_access import account_of, confirmed, requires
 from archivebox.web.auth.sessions import end_sessions
 from archivebox.web.page.redirects import back_to
 
@@ -47,7 +46,7 @@ class AppForm(FactorForm):
 @requires(Action.OWN)
 def index(request: HttpRequest) -> HttpResponse:
     """How the account is opened."""
-    user = _me(request)
+    user = account_of(request)
     context = {
         "factors": SecondFactors.of(user),
         "no_passkeys": why_no_passkeys(request),
@@ -61,7 +60,7 @@ def index(request: HttpRequest) -> HttpResponse:
 @sensitive_variables("secret")
 def add_app(request: HttpRequest) -> HttpResponse:
     """Shows a secret; POST sends the first code of the app that knows it."""
-    user, form = _me(request), AppForm(request.POST or None, initial={"label": "Authenticator app"})
+    user, form = account_of(request), AppForm(request.POST or None, initial={"label": "Authenticator app"})
     secret = (apps.unseal(request.POST.get("sealed", ""), user) if form.is_bound else None) or apps.new_secret()
     if form.is_valid():
         app = apps.new_app(user, form.cleaned_data["label"], secret, form.cleaned_data["code"])
@@ -81,7 +80,7 @@ def add_app(request: HttpRequest) -> HttpResponse:
 @confirmed
 def add_passkey(request: HttpRequest) -> HttpResponse:
     """Asks the browser for a passkey; POST sends its answer."""
-    user, party = _me(request), relying_party(request)
+    user, party = account_of(request), relying_party(request)
     form, problem = FactorForm(request.POST or None, initial={"label": "Passkey"}), why_no_passkeys(request)
     if party is not None and form.is_valid():
         challenge, answer = _pop_challenge(request), request.POST.get("credential", "")
@@ -102,7 +101,7 @@ def change(request: HttpRequest, kind: str, factor_id: UUID) -> HttpResponse:
     """``do``: ``rename`` (to ``label``), ``remove``."""
     if kind not in _KINDS:
         raise Http404("no such kind")
-    user = _me(request)
+    user = account_of(request)
     factor = get_object_or_404(_KINDS[kind], pk=factor_id, user=user)
     label = " ".join(request.POST.get("label", "").split())[:100]
     if request.POST.get("do") == "rename" and label:
@@ -123,7 +122,7 @@ def change(request: HttpRequest, kind: str, factor_id: UUID) -> HttpResponse:
 def renew_codes(request: HttpRequest) -> HttpResponse:
     """Ten new recovery codes; the answer has them, once."""
     try:
-        return _codes(request, authenticators.make_recovery_codes(_me(request)), "The old codes no longer work.")
+        return _codes(request, authenticators.make_recovery_codes(account_of(request)), "The old codes no longer work.")
     except SecondFactorError as problem:
         messages.error(request, str(problem))
         return redirect("security")
@@ -133,7 +132,7 @@ def renew_codes(request: HttpRequest) -> HttpResponse:
 @sensitive_post_parameters()
 def confirm(request: HttpRequest) -> HttpResponse:
     """Asks for the password, or a second factor, before a change."""
-    user, problem, status = _me(request), "", 200
+    user, problem, status = account_of(request), "", 200
     if request.method == "POST":
         problem, status = _confirmation_problem(request, user)
         if not problem:
@@ -166,11 +165,11 @@ def _confirmation_problem(request: HttpRequest, user: User) -> tuple[str, int]:
 def _add(request: HttpRequest, factor: AuthenticatorApp | Passkey) -> HttpResponse:
     """Save it, and show the recovery codes that come with the first, once."""
     try:
-        codes = authenticators.add(_me(request), factor)
+        codes = authenticators.add(account_of(request), factor)
     except SecondFactorError as problem:
         messages.error(request, str(problem))
         return redirect("security")
-    end_sessions(_me(request), but=request.session.session_key)
+    end_sessions(account_of(request), but=request.session.session_key)
     if codes:
         return _codes(request, codes, "Your second factor is set up. Your other sessions have ended.")
     messages.success(request, "Added. Your other sessions have ended.")
@@ -193,10 +192,6 @@ def _pop_challenge(request: HttpRequest) -> bytes:
     """That of the page that was shown last; one that nobody can sign where there is none."""
     known = request.session.pop(_CHALLENGE, "")
     return bytes.fromhex(known) if known else secrets.token_bytes(32)
-
-
-def _me(request: HttpRequest) -> User:
-    return cast("User", request.user)
 
 
 def qr_code(text: str) -> str:

@@ -68,7 +68,6 @@ def _has(query: str, spec: SettingSpec, title: str) -> bool:
 
 # --- personas ------------------------------------------------------------------------------------------------------
 
-
 CRAWLS_SHOWN = 20
 
 

@@ -1,12 +1,10 @@
 """Owns share links: made, shown once, listed, revoked; and what each opens without a log-in."""
 
 from datetime import timedelta
-from typing import cast
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
-from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -30,7 +28,7 @@ from archivebox.search.share import (
     create_share_link,
     find_share_link,
 )
-from archivebox.web.auth.page_access import allows, requires
+from archivebox.web.auth.page_access import account_of, allows, requires
 from archivebox.web.page.list_paging import page_of
 from archivebox.web.page.redirects import back_to, public_address
 from archivebox.web.snapshot.format_views import article_of
@@ -40,7 +38,7 @@ from archivebox.web.snapshot.replay_frame import shared_base, shared_frame
 def own_shares(request: HttpRequest) -> ShareLinkQuerySet:
     """Those of whoever asks; an administrator's are all."""
     rows = ShareLink.objects.all()
-    return rows if allows(request, Action.ADMINISTER) else rows.filter(owner=cast("User", request.user))
+    return rows if allows(request, Action.ADMINISTER) else rows.filter(owner=account_of(request))
 
 
 def shares_of(request: HttpRequest, snapshot: Snapshot) -> ShareLinkQuerySet:
@@ -65,7 +63,7 @@ def index(request: HttpRequest) -> HttpResponse:
 
 
 def _make(request: HttpRequest) -> str:
-    days, owner = request.POST.get("days", ""), cast("User", request.user)
+    days, owner = request.POST.get("days", ""), account_of(request)
     lifetime = timedelta(days=int(days)) if days.isdecimal() and len(days) <= 4 else LIFETIME
     with write_transaction():
         link, token = create_share_link(owner, _target(request), lifetime)
@@ -78,7 +76,7 @@ def _target(request: HttpRequest) -> Snapshot | SavedSearch:
         if key := request.POST.get("snapshot"):
             page: Snapshot = get_object_or_404(reachable_snapshots(request.user), pk=UUID(key))
             return page
-        return get_object_or_404(SavedSearch, owner=cast("User", request.user), pk=UUID(request.POST.get("search", "")))
+        return get_object_or_404(SavedSearch, owner=account_of(request), pk=UUID(request.POST.get("search", "")))
     except ValueError as error:
         raise Http404("no such key") from error
 
@@ -95,7 +93,6 @@ def revoke(request: HttpRequest, link_id: UUID) -> HttpResponse:
 
 
 # --- what a link opens ---------------------------------------------------------------------------------------------
-
 
 _GONE = "This link has expired or was revoked, or the page is no longer shared. Ask the sender for a new link."
 _UNAVAILABLE = "This search is unavailable. Try again later."

@@ -27,7 +27,6 @@ from archivebox.web.page.redirects import back_to
 
 # --- the look ------------------------------------------------------------------------------------------------------
 
-
 COOKIE = f"{settings.COOKIE_PREFIX}archivebox_look"
 KEPT = 365 * 24 * 3600
 """Seconds that a browser remembers it."""
@@ -156,7 +155,6 @@ def _address(url_name: str) -> str:
 
 
 # --- the palette ---------------------------------------------------------------------------------------------------
-
 
 ADD = "add pages"
 PALETTE_PAGES = 8

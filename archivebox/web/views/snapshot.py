@@ -238,7 +238,6 @@ def _programs(processes: list[Process]) -> list[Binary]:
 
 # --- links inside the archive --------------------------------------------------------------------------------------
 
-
 MOST = 500
 """Links of a page that are looked for."""
 SHOWN = 50

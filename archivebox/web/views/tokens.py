@@ -1,13 +1,11 @@
 """Owns the pages of what other programs use: one's own tokens, made, shown once, revoked, and the API's reference."""
 
 from datetime import timedelta
-from typing import cast
 from urllib.parse import urlencode
 from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
@@ -16,7 +14,7 @@ from archivebox.accounts import audit, tokens
 from archivebox.accounts.roles import Action
 from archivebox.accounts.tokens import Token
 from archivebox.base_models.transactions import write_transaction
-from archivebox.web.auth.page_access import requires
+from archivebox.web.auth.page_access import account_of, requires
 from archivebox.web.page.list_paging import page_of
 from archivebox.web.page.redirects import our_address
 
@@ -59,7 +57,7 @@ def _feeds(request: HttpRequest, query: str, text: str) -> list[str]:
 
 
 def _make(request: HttpRequest, form: TokenForm) -> str:
-    wanted, user = form.cleaned_data, cast("User", request.user)
+    wanted, user = form.cleaned_data, account_of(request)
     with write_transaction():
         lifetime = timedelta(days=wanted["days"])
         token, text = tokens.issue(user, wanted["label"], [wanted["scope"]], lifetime=lifetime)
@@ -79,7 +77,7 @@ def revoke(request: HttpRequest, token_id: UUID) -> HttpResponse:
 
 
 def _own(request: HttpRequest) -> tokens.TokenQuerySet:
-    return Token.objects.filter(user=cast("User", request.user))
+    return Token.objects.filter(user=account_of(request))
 
 
 @requires(Action.LIST)

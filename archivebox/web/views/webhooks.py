@@ -1,12 +1,11 @@
 """Owns the pages of webhooks: the list, one with what was sent to it, and the form that makes or changes one."""
 
 from datetime import timedelta
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -17,7 +16,7 @@ from archivebox.accounts import audit
 from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
 from archivebox.search.query import QueryError, parse
-from archivebox.web.auth.page_access import allows, requires
+from archivebox.web.auth.page_access import account_of, allows, requires
 from archivebox.web.page.list_paging import page_of
 from archivebox.webhooks import registering, settling
 from archivebox.webhooks.delivery import Delivery
@@ -68,7 +67,7 @@ def index(request: HttpRequest) -> HttpResponse:
     """One's own webhooks; POST makes one, whose secret is in the answer and never again."""
     form = WebhookForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        webhook = Webhook(created_by=cast("User", request.user))
+        webhook = Webhook(created_by=account_of(request))
         if _put(request, form, webhook, "webhook.created"):
             return _page(request, webhook, secret=webhook.secret)
     page = page_of(_mine(request), request)
@@ -196,7 +195,7 @@ _RECORDED = {
 
 def _mine(request: HttpRequest) -> QuerySet[Webhook]:
     rows = Webhook.objects.select_related("created_by__account")
-    return rows if allows(request, Action.ADMINISTER) else rows.filter(created_by=cast("User", request.user))
+    return rows if allows(request, Action.ADMINISTER) else rows.filter(created_by=account_of(request))
 
 
 def _find(request: HttpRequest, webhook_id: UUID) -> Webhook:
