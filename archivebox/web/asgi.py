@@ -12,7 +12,7 @@ def _made() -> Application:
     os.environ["DJANGO_SETTINGS_MODULE"] = "archivebox.web.settings"
     app = get_asgi_application()
     from archivebox.web import settings  # Django has read it just now, and not before
-    from archivebox.web.auth.page_access import may_upload  # models need Django to be set up
+    from archivebox.web.auth.sessions import may_upload  # models need Django to be set up
     from archivebox.web.live.stream import with_streams  # models can be imported only once Django is set up
     from archivebox.web.server.preload import preload  # views can be imported only once Django is set up
     from archivebox.web.server.request_metrics import RequestMetrics  # models need Django to be set up

@@ -1,34 +1,26 @@
 """Owns who may open which page: what each asks for, what answers without a log-in, what has to be confirmed first.
 
-Who changes how an account is opened has shown within ten minutes that it is theirs. And who may send more than a form
-holds: people who import files, and browsers that send the pages they saved.
+Who changes how an account is opened has shown within ten minutes that it is theirs.
 """
 
 import time
 from collections.abc import Callable
 from functools import wraps
-from io import BytesIO
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
-from asgiref.sync import sync_to_async
-from django.contrib.auth import get_user
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import PermissionDenied
-from django.core.handlers.asgi import ASGIRequest
-from django.db import close_old_connections
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.http import urlencode
 
-from archivebox.accounts import tokens
 from archivebox.accounts.audit import ADDRESS
 from archivebox.accounts.permission import may
 from archivebox.accounts.roles import OPENED_BY, Action, actions_of
 from archivebox.web import settings
-from archivebox.web.auth.sessions import SessionStore
 
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 AnyView = Callable[..., HttpResponseBase]
@@ -141,36 +133,3 @@ def ask_to_confirm(request: HttpRequest, otherwise: str = "security") -> HttpRes
     """Lead to the page that asks, and from there back; after a POST to ``otherwise``."""
     onward = request.get_full_path() if request.method in SAFE else reverse(otherwise)
     return redirect(f"{reverse('confirm')}?{urlencode({'next': onward})}")
-
-
-# --- large bodies --------------------------------------------------------------------------------------------------
-
-
-IMPORTS, SAVED_PAGE = ("/import/", "/import/archives/"), "/api/v1/snapshots/singlefile"
-
-
-async def may_upload(scope: dict[str, Any]) -> bool:
-    """Asked before the first byte of a large body is read."""
-    path = str(scope["path"])
-    if scope["method"] != "POST" or not path.endswith((*IMPORTS, SAVED_PAGE)):
-        return False
-    return await sync_to_async(_may_edit if path.endswith(IMPORTS) else _may_add)(scope)
-
-
-def _may_edit(scope: dict[str, Any]) -> bool:
-    try:
-        request = ASGIRequest(scope, BytesIO())
-        request.session = SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
-        return may(get_user(request), Action.EDIT)
-    finally:
-        close_old_connections()
-
-
-def _may_add(scope: dict[str, Any]) -> bool:
-    """By its token: the extension has no session."""
-    try:
-        scheme, _, text = ASGIRequest(scope, BytesIO()).headers.get("Authorization", "").partition(" ")
-        token = tokens.find(text.strip()) if scheme.lower() == "bearer" else None
-        return token is not None and may(token, Action.ADD)
-    finally:
-        close_old_connections()
