@@ -65,7 +65,7 @@ def browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Browser
 
 def tell_of_a_document(browser: Browser, mime: str) -> None:
     request = {"url": URL, "method": "GET", "headers": {}}
-    response = {"status": 200, "statusText": "OK", "headers": {}, "mimeType": mime}
+    response = {"status": 200, "statusText": "OK", "headers": {}, "mimeType": mime, "remoteIPAddress": "127.0.0.1"}
     where = {"requestId": LOADER, "loaderId": LOADER, "frameId": FRAME, "type": "Document"}
     browser.tell("Network.requestWillBeSent", request=request, wallTime=1.0, timestamp=1.0, **where)
     browser.tell("Network.responseReceived", response=response, **where)

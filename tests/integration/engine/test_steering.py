@@ -19,7 +19,8 @@ def begin(made: Collection) -> str:
     made.plugin("find", {"on_Snapshot__10_find.sh": FIND})
     made.plugin("hold", {"on_Snapshot__20_hold.sh": HOLD})
     made.plugin("fetch", {"on_Snapshot__30_fetch.sh": NOTE})
-    crawl = made.add("http://one.test/", max_depth=1, DOMAIN_CONCURRENCY=2)
+    made.settings["DOMAIN_CONCURRENCY"] = "2"
+    crawl = made.add("http://one.test/", max_depth=1)
     made.watch()
     made.wait("all that is found is there", lambda: len(made.rows("Snapshot", "url")) == len(FOUND))
     return crawl

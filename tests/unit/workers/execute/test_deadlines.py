@@ -35,8 +35,9 @@ class Stopped(HookProcess):
 
 def watched(folder: Path) -> Stopped:
     """A hook with a timeout of a minute, as its worker watches it."""
-    engine = SimpleNamespace(loop=asyncio.get_running_loop(), output_max=100, record_limits=None, stop_grace=1.0)
-    call = SimpleNamespace(hook=SimpleNamespace(file_name="on_Snapshot__50_slow.py"), timeout=60, object_dir=folder)
+    engine = SimpleNamespace(loop=asyncio.get_running_loop(), stop_grace=1.0)
+    hook = SimpleNamespace(file_name="on_Snapshot__50_slow.py")
+    call = SimpleNamespace(hook=hook, timeout=60, object_dir=folder, output_max=100)
     owner = SimpleNamespace(lease=None)
     return Stopped(cast("Engine", engine), cast("Owner", owner), cast("HookCall", call), {})
 
