@@ -16,6 +16,8 @@ from typing import NamedTuple
 import psutil
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 FILES = (
     "bin/archivebox",

@@ -133,6 +133,7 @@ def test_a_bad_argument_beside_a_good_file_takes_nothing(cli: Type, tmp_path: Pa
     assert not (tmp_path / "data").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.database
 @pytest.mark.usefixtures("collection")
 def test_a_hundred_thousand_lines_are_one_crawl(cli: Type, tmp_path: Path) -> None:

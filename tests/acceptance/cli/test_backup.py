@@ -95,6 +95,7 @@ def test_pages_whose_files_are_gone_are_named_and_the_backup_is_made(
     assert cli("backup", "verify", str(tmp_path / "dest")).code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.once
 def test_what_cannot_be_done_is_said(cli: Type, collection: Path, tmp_path: Path) -> None:
     dest = tmp_path / "dest"

@@ -141,7 +141,6 @@ def test_a_trial_goes_out_by_the_rules_of_a_crawl(cli: Type, collection: Path) -
     assert "10.0.0.1:80: it is on a private network" in done.out
 
 
-@pytest.mark.default
 @pytest.mark.parametrize(
     "words", [("--lang", "py"), ("--lang", "sh"), ("--lang", "js"), ("--page",), ("--page", "--lang", "js")]
 )

@@ -110,6 +110,7 @@ def kept_connection() -> Iterator[None]:
         signal.connect(close_old_connections)
 
 
+@pytest.mark.slow
 @pytest.mark.once
 @pytest.mark.usefixtures("kept_connection")
 def test_no_request_that_the_description_allows_breaks_the_api(caller: Make) -> None:

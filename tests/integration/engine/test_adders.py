@@ -52,7 +52,6 @@ def test_eight_first_uses_at_once(unmade: Collection) -> None:
     assert {row["exit_code"] for row in orchestrators} == {0}, "one works, those that found it at work leave"
 
 
-@pytest.mark.default
 @pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGTERM])
 def test_the_one_that_started_the_orchestrator_goes_and_the_others_end(
     forked: Collection, signum: signal.Signals

@@ -102,6 +102,7 @@ def used(first_used: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(first_used, tmp_path / "data"))
 
 
+@pytest.mark.slow
 def test_eight_first_uses_at_once(tmp_path: Path) -> None:
     """Nobody finds the database locked; one machine, one system user, everything that was accepted is there."""
     answers = [json.loads(end(process)) for process in [start(tmp_path / "data") for _ in range(8)]]
@@ -138,6 +139,7 @@ def test_a_first_use_that_was_killed_is_repeated_from_nothing(tmp_path: Path, st
     assert json.loads(end(start(tmp_path / "data", STATEMENTS, "0")))[0] == "0 migrations, []"
 
 
+@pytest.mark.slow
 def test_a_ready_collection_is_not_looked_at_again(used: Path) -> None:
     stamps = list((used / "run").glob("schema*"))
     assert stamps

@@ -99,6 +99,7 @@ def test_a_tree_with_odd_things_in_it_is_made_durable(tmp_path: Path) -> None:
     assert [file.path for file in walk_outputs(tmp_path)] == ["a/b/x"]
 
 
+@pytest.mark.slow
 def test_no_tree_is_too_deep(tmp_path: Path) -> None:
     """Deeper than recursion goes, and than a path may be long."""
     folder = tmp_path / "tree"
