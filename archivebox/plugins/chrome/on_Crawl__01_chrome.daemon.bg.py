@@ -144,8 +144,8 @@ def launch_ahead(crawl: CrawlToCome, stop: StopRequest) -> Browser | None:
             browser = Browser(settings)
             browser.version()
             crawl.say_that_we_wait()
-            there = select.select([stop, crawl, browser.pipe], [], [])[0]
-            came = crawl in there and crawl.arrive()
+            ends = stop.fileno(), crawl.fileno(), browser.pipe.fileno()
+            came = crawl.fileno() in select.select(ends, [], [])[0] and crawl.arrive()
     except CDPError as error:
         log(str(error))
     if came and is_fresh(Settings()):
