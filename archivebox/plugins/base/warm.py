@@ -1,12 +1,12 @@
 """For hooks with `warm` in x-hooks: they may be started before their crawl is there, and wait for it.
 
-crawl = CrawlToCome.from_environment()
-if crawl is not None:  # else the crawl is there, as for any other hook
-...  # what takes long and is the same for every crawl with these settings
-crawl.say_that_we_wait()
-select.select([crawl, stop], [], [])
-if stop or not crawl.arrive():
-...  # undo it, and end
+Such a hook begins so; where nobody wants it any more, it undoes what it has done, and ends:
+    crawl = CrawlToCome.from_environment()
+    if crawl is not None:  # else the crawl is there, as for any other hook
+        ...  # what takes long and is the same for every crawl with these settings
+        crawl.announce_waiting()
+        select.select([crawl, stop], [], [])
+        wanted = not stop and crawl.arrive()
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class CrawlToCome:
     def fileno(self) -> int:
         return self._way.fileno()
 
-    def say_that_we_wait(self) -> None:
+    def announce_waiting(self) -> None:
         """Have the engine record the programs that we have started; it may have handed over the crawl already."""
         with contextlib.suppress(BrokenPipeError):
             self._way.send(b".")

@@ -143,7 +143,7 @@ def launch_ahead(crawl: CrawlToCome, stop: StopRequest) -> Browser | None:
         if is_fresh(settings):
             browser = Browser(settings)
             browser.version()
-            crawl.say_that_we_wait()
+            crawl.announce_waiting()
             ends = stop.fileno(), crawl.fileno(), browser.pipe.fileno()
             came = crawl.fileno() in select.select(ends, [], [])[0] and crawl.arrive()
     except CDPError as error:

@@ -22,7 +22,7 @@ if crawl is not None and os.path.exists(data + "/refuse"):
     sys.exit(1)
 program = start_program(["sleep", "600"])
 if crawl is not None:
-    crawl.say_that_we_wait()
+    crawl.announce_waiting()
     while os.path.exists(data + "/hang"):
         time.sleep(0.05)
     select.select([crawl, stop], [], [])
