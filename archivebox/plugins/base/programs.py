@@ -65,7 +65,9 @@ class Program:
                     tree += descendants(self.popen.pid)
             self._kill(tree)
         code = self.finish()
-        _wait_until_gone(self._killed)  # until then they may write where somebody tidies up now
+        left = _group(self.popen.pid)  # children of a program that died by itself are nobody's descendants
+        _signal_all(left, signal.SIGKILL)
+        _wait_until_gone([*self._killed, *left])  # until then they may write where somebody tidies up now
         return code
 
     def kill(self) -> None:
@@ -247,6 +249,22 @@ def _children(pid: int) -> list[int]:
     except (FileNotFoundError, ProcessLookupError, NotADirectoryError):
         return children  # it ended while we looked
     return children
+
+
+def _group(leader: int) -> list[int]:
+    """Return the processes of a process group whose leader may have ended; nothing where there is no /proc."""
+    try:
+        os.killpg(leader, 0)
+        return [int(name) for name in os.listdir("/proc") if name.isdecimal() and _group_of(int(name)) == leader]
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return []
+
+
+def _group_of(pid: int) -> int:
+    try:
+        return os.getpgid(pid)
+    except ProcessLookupError:
+        return 0
 
 
 def _signal_all(pids: Sequence[int], signum: int) -> None:

@@ -42,8 +42,7 @@ class Warm:
     def wait(self) -> int:
         """Until it waits: the pid of its browser."""
         assert self.way.recv(64) == b"."
-        (browser,) = (pid for pid in descendants(self.hook.pid) if self._is_browser(pid))
-        return browser
+        return next(pid for pid in descendants(self.hook.pid) if self._is_browser(pid))  # its children fork as itself
 
     def _is_browser(self, pid: int) -> bool:
         words = Path(f"/proc/{pid}/cmdline").read_bytes()
