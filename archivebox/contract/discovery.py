@@ -14,7 +14,7 @@ from archivebox.contract import entrypoints
 from archivebox.contract.binaries import FILE_NAMES, BinaryRequest, parse_binaries, read_required
 from archivebox.contract.hook import Hook, read_hook
 from archivebox.contract.hooknames import EVENT_ALIASES, EVENTS, HookName, parse_hook_name
-from archivebox.contract.presentation import RECORDING, OutputKind, OutputPattern, Role, read_keeps, read_outputs
+from archivebox.contract.presentation import DECLARED, OutputKind, OutputPattern, Role, read_keeps, read_outputs
 from archivebox.contract.providers import ORDINARY, ProviderHook, read_provider
 from archivebox.contract.schema import PluginSchema, prefix, read_schema, string_list
 from archivebox.contract.scripts import ABX_PKG, OLDER_PACKAGES, Script, read_script
@@ -40,10 +40,8 @@ _LIKE_A_HOOK = re.compile(
 REQUIREMENTS_LOCK = "requirements.lock"
 """The packages of requirements.txt with all that they need, each in one version and with the hashes of its files."""
 
-RECORDS_NO_MORE = (
-    'it stands in the place of a plugin that records pages, and does not say ("role": "recording" in "x-outputs") '
-    "that it does so in the same form: hooks that read recordings do without, or are skipped"
-)
+REPLACES = "replaces the plugin of this name"
+"""In the warnings of a folder that takes something away that another had of what is read or shown."""
 
 logger = logging.getLogger(__name__)
 
@@ -85,11 +83,6 @@ class Plugin:
         """Whether every hook of it is a Binary hook."""
         return bool(self.hooks) and all(hook.name.event == "Binary" for hook in self.hooks)
 
-    @property
-    def records(self) -> bool:
-        """Whether it says that it records pages as other plugins read it."""
-        return any(output.role == RECORDING for output in self.outputs)
-
     def may_keep(self, roles: Collection[Role]) -> bool:
         """Whether it says that it keeps files of one of these roles; one of somebody's own that says nothing may."""
         is_silent = not self.outputs and self.source != "bundled"
@@ -99,24 +92,35 @@ class Plugin:
 def discover_plugins(data_plugins: Path | None = None, *, bundled: Path = BUNDLED) -> dict[str, Plugin]:
     """Every plugin by name: bundled, then of installed packages, then of the data folder; later replaces earlier.
 
-    A later folder with settings alone changes those of the earlier one, and leaves it its hooks. Never raises for
-    what is in a folder: a plugin that cannot be understood is listed with a warning.
+    Never raises for what is in a folder: a plugin that cannot be understood is listed with a warning.
     """
     plugins: dict[str, Plugin] = {}
     for source, folders in _search_path(data_plugins, bundled):
         for name, folder in folders:
             plugin = read_plugin(name, folder, source)
-            earlier = plugins.get(name)
-            if plugin is not None and earlier is not None and (unfit := _unfit_to_install(plugin, earlier)):
-                warning = f"{folder} is not used in its place: {unfit}"
-                plugin = replace(earlier, warnings=(*earlier.warnings, warning))
-            elif plugin is not None and plugin.hooks and earlier is not None and earlier.records and not plugin.records:
-                plugin = replace(plugin, warnings=(*plugin.warnings, RECORDS_NO_MORE))
-            if plugin is not None and earlier is not None and earlier.hooks and not plugin.hooks:
-                plugin = read_plugin(name, earlier.path, earlier.source, changes=folder)
             if plugin is not None:
-                plugins[name] = plugin
+                plugins[name] = _in_place_of(plugins[name], plugin) if name in plugins else plugin
     return dict(sorted(plugins.items()))
+
+
+def _in_place_of(earlier: Plugin, plugin: Plugin) -> Plugin:
+    """What counts of two folders of one name: the later one, without taking away what it says nothing about.
+
+    One with settings alone changes those of the earlier one. One without ``x-outputs``, as of an earlier ArchiveBox,
+    writes the same files, so they keep their roles; but for those whose form is ours.
+    """
+    if unfit := _unfit_to_install(plugin, earlier):
+        return replace(earlier, warnings=(*earlier.warnings, f"{plugin.path} is not used in its place: {unfit}"))
+    if earlier.hooks and not plugin.hooks:
+        return read_plugin(earlier.name, earlier.path, earlier.source, changes=plugin.path) or plugin
+    if not plugin.outputs:
+        outputs = tuple(output for output in earlier.outputs if output.role not in DECLARED)
+        plugin = replace(plugin, outputs=outputs, keeps=plugin.keeps or earlier.keeps)
+    kept = {output.role for output in plugin.outputs}
+    if lost := dict.fromkeys(output.role for output in earlier.outputs if output.role not in kept):
+        warning = f'it {REPLACES} without the roles {", ".join(lost)} ("x-outputs"): nothing has them now'
+        plugin = replace(plugin, warnings=(*plugin.warnings, warning))
+    return plugin
 
 
 def _unfit_to_install(plugin: Plugin, earlier: Plugin) -> str:

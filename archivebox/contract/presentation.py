@@ -19,6 +19,8 @@ CONTENT: frozenset[Role] = frozenset({"picture", "preview", "reader", "text", "f
 """The roles of what is of the page itself; the others speak about it."""
 RECORDING: Role = "recording"
 """The role of what bundled hooks read of another plugin: all that the browser got, in the form of ours."""
+DECLARED: frozenset[Role] = frozenset({"headers", "responses", RECORDING, "evidence"})
+"""Roles of files in a form of ours: only a plugin that names them has them, whatever it replaces."""
 UNRANKED = 50
 """The rank of an output whose plugin names none."""
 

@@ -61,6 +61,20 @@ def test_a_later_folder_replaces_an_earlier_one(tmp_path: Path) -> None:
     assert [hook.file_name for hook in plugins["wget"].hooks] == ["on_Snapshot__60_mine.py"]
 
 
+OUTPUTS = [{"role": role, "file": "index.jsonl"} for role in ("text", "responses", "recording")]
+
+
+def test_a_folder_without_outputs_keeps_the_roles_of_the_one_it_replaces(tmp_path: Path) -> None:
+    ours = {"x-outputs": OUTPUTS, "x-keeps": "text"}
+    make(tmp_path / "bundled" / "responses", {"on_Snapshot__21_responses.py": ""}, ours)
+    make(tmp_path / "data" / "responses", {"on_Snapshot__24_responses.bg.js": ""}, {"properties": {}})
+    plugin = discover_plugins(tmp_path / "data", bundled=tmp_path / "bundled")["responses"]
+    assert (plugin.source, [output.role for output in plugin.outputs], plugin.keeps) == ("data", ["text"], "text")
+    (warning,) = plugin.warnings
+    assert "without the roles responses, recording" in warning
+    assert [message.level for message in lint({"responses": plugin})] == ["warning"]
+
+
 RUNNER = "#!/usr/bin/env -S uv run --script\n# /// script\n# dependencies = []\n# ///\n"
 
 
