@@ -12,6 +12,7 @@ class ImportedSnapshot(Row):
     snapshot = models.OneToOneField(Snapshot, on_delete=models.CASCADE, related_name="imported_from")
     source = models.CharField(max_length=512, help_text="what names the source, wherever it lies")
     key = models.CharField(max_length=512, help_text="what names the page in it")
+    former_id = models.UUIDField(null=True, db_index=True, help_text="its key in an earlier ArchiveBox")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["source", "key"], name="imported_once")]

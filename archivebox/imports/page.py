@@ -77,6 +77,10 @@ class ImportedPage:
     outputs: tuple[ImportedOutput, ...] = ()
     done: Callable[[], object] = field(default=do_nothing, compare=False)
     """Called when its files have been taken, or will not be: those that its reader wrote for it are deleted."""
+    former_id: UUID | None = None
+    """Its key in an earlier ArchiveBox, whose addresses name it."""
+    depth: int = 0
+    note: str = ""
     rows: ExportedRows | None = None
     """Its rows as they were in another ArchiveBox; then these count, and of ``outputs`` the files alone."""
 

@@ -17,6 +17,7 @@ from archivebox.contract.hooknames import LAST_STEP
 from archivebox.contract.outcomes import Status
 from archivebox.contract.reasons import Reason
 from archivebox.core.archiveresult import ArchiveResult
+from archivebox.core.note import LONGEST as LONGEST_NOTE
 from archivebox.core.note import Note
 from archivebox.core.page_storage.storing_later import mark_unstored
 from archivebox.core.snapshot import MOST_TAGS, PATCHED_TEXTS, Snapshot
@@ -57,18 +58,25 @@ class PageImport:
             mark_unstored(page.key for page in pages)
         self._write_rows([page for page in pages if page.page.rows is None])
         write_exported([page for page in pages if page.page.rows is not None], self.created_by)
-        origins = (
-            (new_id(), {"snapshot_id": page.key, "source": self.source, "key": stored_key(page.page.key)})
-            for page in pages
-        )
-        insert_rows(ImportedSnapshot, origins)
+        insert_rows(ImportedSnapshot, ((new_id(), self._origin(page)) for page in pages))
         for name, keys in _tagged(pages).items():
             tag(keys, [name])
+
+    def _origin(self, written: WrittenPage) -> dict[str, Any]:
+        page = written.page
+        key = stored_key(page.key)
+        return {"snapshot_id": written.key, "source": self.source, "key": key, "former_id": page.former_id}
 
     def _write_rows(self, pages: Sequence[WrittenPage]) -> None:
         places = list(zip(self._crawls_for(pages), pages, strict=True))
         insert_rows(Snapshot, ((page.key, self._snapshot(page, crawl)) for crawl, page in places))
         insert_rows(ArchiveResult, (row for page in pages for row in _results(page)))
+        noted = ((page.key, clean(page.page.note).strip()) for page in pages if page.page.note)
+        Note.objects.bulk_create(
+            Note(snapshot_id=key, author=self.created_by, text=text[at : at + LONGEST_NOTE])
+            for key, text in noted
+            for at in range(0, len(text), LONGEST_NOTE)
+        )
 
     def _crawls_for(self, pages: Sequence[WrittenPage]) -> Iterator[UUID]:
         """The first crawl of the import that has not got the URL yet."""
@@ -96,9 +104,10 @@ class PageImport:
         domain = written.folder.rsplit("/", 2)[1]
         return texts | {
             "crawl_id": crawl, "url": written.url, "domain": domain, "created_by_id": self.created_by.pk,
-            "visibility": self.visibility, "output_dir": written.folder, "status": Snapshot.StatusChoices.SEALED.value,
-            "retry_at": None, "current_step": LAST_STEP, "http_status": page.http_status, "size": written.size,
-            "sealed_at": page.captured_at, "measured_at": page.captured_at, "bookmarked_at": page.bookmarked_at,
+            "depth": page.depth, "visibility": self.visibility, "output_dir": written.folder,
+            "status": Snapshot.StatusChoices.SEALED.value, "retry_at": None, "current_step": LAST_STEP,
+            "http_status": page.http_status, "size": written.size, "bookmarked_at": page.bookmarked_at,
+            "sealed_at": page.captured_at, "measured_at": page.captured_at,
         }  # fmt: skip
 
 

@@ -19,6 +19,7 @@ class Migration(migrations.Migration):
                 ('modified_at', models.DateTimeField(auto_now=True)),
                 ('source', models.CharField(help_text='what names the source, wherever it lies', max_length=512)),
                 ('key', models.CharField(help_text='what names the page in it', max_length=512)),
+                ('former_id', models.UUIDField(db_index=True, help_text='its key in an earlier ArchiveBox', null=True)),
                 ('snapshot', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='imported_from', to='core.snapshot')),
             ],
             options={

@@ -1,15 +1,20 @@
 """Reads the folder of an ArchiveBox of version 0.4 to 0.9: its database from a copy, else the index of each page."""
 
+import heapq
 import json
 import os
+import re
 import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
+from uuid import UUID
 
 from archivebox.config.conffile import ConfError, read_conf
-from archivebox.config.origin import origin_of
+from archivebox.config.origin import Origin, origin_of
 from archivebox.imports.accounts_and_settings import AccountsAndSettings, ImportedSchedule, ImportedUser
 from archivebox.imports.import_folder import Scratch
 from archivebox.imports.page import ImportedPage, InterruptibleReader, NotImported, Reader, SourceReport, do_nothing
@@ -24,12 +29,15 @@ from archivebox.imports.readers.old_page import (
     moment,
     of_timestamp,
     page_of_index,
+    plugin_of,
     split_tags,
 )
 from archivebox.lib.batches import batches
 from archivebox.lib.files import iter_statuses, read_regular
 
 Row = Mapping[str, object]
+_KEY = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}")
+MOST_DEPTH = 100
 _BATCH = 200
 """Pages whose tags and results are read together."""
 _VERSIONS = (
@@ -88,8 +96,23 @@ class OldDatabase:
 
     def pages(self, after: str = "") -> Iterator[OldPage]:
         """In the order of their timestamps, each with its tags and results."""
-        query = "SELECT * FROM core_snapshot WHERE timestamp > ? ORDER BY timestamp"
-        for rows in batches(self._rows(query, after), _BATCH):
+        yield from self._pages("timestamp > ? ORDER BY timestamp", after)
+
+    def page(self, timestamp: str) -> OldPage:
+        """The one of this timestamp, which is there."""
+        return next(self._pages("timestamp = ?", timestamp))
+
+    def captured_again(self, folders: AbstractSet[str]) -> dict[str, str]:
+        """Those of ``folders`` in which extractors ran for a page of another timestamp → that of the page."""
+        if not folders or not self._has("core_archiveresult", "pwd"):
+            return {}
+        query = "SELECT DISTINCT pwd, timestamp FROM core_archiveresult r JOIN core_snapshot s ON snapshot_id = s.id"
+        places = ((str(row["pwd"]).rpartition("/")[2], str(row["timestamp"])) for row in self._rows(query))
+        return {folder: timestamp for folder, timestamp in places if folder in folders}
+
+    def _pages(self, condition: str, value: str) -> Iterator[OldPage]:
+        query = f"SELECT * FROM core_snapshot WHERE {condition}"  # noqa: S608 - our own words
+        for rows in batches(self._rows(query, value), _BATCH):
             keys = json.dumps([row["id"] for row in rows])
             tags, results = self._tags(keys), self._results(keys)
             for row in rows:
@@ -109,12 +132,10 @@ class OldDatabase:
             added_at=moment(row.get("downloaded_at") or row.get("added") or row.get("created_at")),
             bookmarked_at=closest_moment(row.get("bookmarked_at"), timestamp),
             results=tuple(results.get(key, ())),
+            former_id=UUID(key) if isinstance(key, str) and _KEY.fullmatch(key) else None,
+            depth=max(0, min(_number(row.get("depth")), MOST_DEPTH)),
+            note=_text(row, "notes"),
         )
-
-    def key_of(self, page: OldPage) -> str:
-        """The key of its row, which names its folder in 0.9: 32 hex digits."""
-        rows = self._rows("SELECT id FROM core_snapshot WHERE timestamp = ?", page.timestamp)
-        return next((str(row["id"]).replace("-", "") for row in rows), "")
 
     def _tags(self, keys: str) -> Mapping[object, list[str]]:
         """Those of pages, by the keys of their rows. ``keys``: as a JSON array."""
@@ -152,7 +173,7 @@ class OldDatabase:
 
 
 # --- accounts and settings --------------------------------------------------------------------------------------------
-CONF = "ArchiveBox.conf"
+CONF, INDEX = "ArchiveBox.conf", "index.sqlite3"
 OWN_SETTINGS, OWN_ACCOUNTS = frozenset({"SECRET_KEY"}), frozenset({"system"})
 """What every installation makes for itself."""
 MOST_CONF = 1024 * 1024
@@ -237,8 +258,10 @@ class OldCollection(InterruptibleReader):
         kind = f"ArchiveBox {self._database.version} collection" if self._database else "Folder of archived pages"
         identity = self._database.identity if self._database else ""
         besides = self.accounts_and_settings().sentence
-        notes = (f"Besides pages: {besides}.",) if besides else ()
-        return SourceReport(kind, pages, files, size, tuple(self._left_out()), identity, notes)
+        notes = [f"Besides pages: {besides}."] if besides else []
+        if self._database is None and (self._root / INDEX).exists():
+            notes.append(f"{INDEX} is empty or damaged: the pages are those of archive/*/index.json.")
+        return SourceReport(kind, pages, files, size, tuple(self._left_out()), identity, tuple(notes))
 
     def pages(self, after: str = "") -> Iterator[ImportedPage | NotImported]:
         for found in self._found(after):
@@ -256,9 +279,11 @@ class OldCollection(InterruptibleReader):
     def _found(self, after: str = "") -> Iterator[OldPage | NotImported]:
         """In the order of their timestamps, as texts."""
         if self._database is not None:
-            for row in self._database.pages(after):
+            again = (self._captured_again(one) for one in sorted(self._again) if one > after)
+            pages = map(self._captured_first, self._database.pages(after))
+            for found in heapq.merge(pages, again, key=lambda page: page.timestamp):
                 self.stop()
-                yield row
+                yield found
             return
         for name in self._folders:
             self.stop()
@@ -269,8 +294,11 @@ class OldCollection(InterruptibleReader):
     def _left_out(self) -> Iterator[NotImported]:
         """What is of no page: folders that the database does not know, and what lies beside archive/."""
         if self._database is not None:
-            for name in sorted(self._known_folders - self._database.timestamps()):
+            for name in sorted(self._unknown_folders - self._again.keys()):
                 yield NotImported(f"archive/{name}", "The database has no page of this timestamp.")
+            for row in self._database.rows_of("crawls_crawl"):
+                if about := " ".join(filter(None, (_text(row, "label"), _text(row, "notes")))):
+                    yield NotImported(f"crawl {about}", "Labels and notes of crawls; the pages are imported.")
         for entry in sorted(self._root.iterdir()):
             if entry.name not in OF_PAGES:
                 yield NotImported(entry.name, BESIDE.get(entry.name, "It is of no page."))
@@ -292,13 +320,36 @@ class OldCollection(InterruptibleReader):
         page = page_of_index(record) if isinstance(record, dict) else None
         return page if page is not None and page.timestamp == name else None
 
+    @cached_property
+    def _unknown_folders(self) -> AbstractSet[str]:
+        return self._known_folders - self._database.timestamps() if self._database is not None else frozenset()
+
+    @cached_property
+    def _again(self) -> dict[str, str]:
+        """Folders of captures that share the row of an earlier one (`add --overwrite`) → the timestamp of that."""
+        return self._database.captured_again(self._unknown_folders) if self._database is not None else {}
+
+    def _captured_first(self, page: OldPage) -> OldPage:
+        """Without what ran in the folder of a later capture."""
+        own = tuple(one for one in page.results if one.ran_in not in self._again)
+        return page if len(own) == len(page.results) else replace(page, results=own)
+
+    def _captured_again(self, timestamp: str) -> OldPage:
+        assert self._database is not None  # noqa: S101 - it has told of it
+        page = self._database.page(self._again[timestamp])
+        own = tuple(one for one in page.results if one.ran_in == timestamp)
+        at = of_timestamp(timestamp)
+        return replace(page, timestamp=timestamp, added_at=at, bookmarked_at=at, results=own, note="", former_id=None)
+
     # --- one page ----------------------------------------------------------------------------------------------
 
     def _imported(self, page: OldPage) -> Iterator[ImportedPage | NotImported]:
         below = self._folder_of(page)
-        folder = PageFolder.read(f"{self._root}/{below}") if below else PageFolder()
         results = page.results or self._results_of_index(page)
+        folder = PageFolder.read(f"{self._root}/{below}", results) if below else PageFolder()
         yield from folder.left_out
+        for name in sorted({one.extractor for one in results if not plugin_of(one.extractor)}):
+            yield NotImported(f"result {name} of {page.url}", "No plugin can have this name.")
         captured_at, url = page.captured_at, page.own_url
         if captured_at is None:
             yield NotImported(page.url, "It has no date.")
@@ -307,11 +358,11 @@ class OldCollection(InterruptibleReader):
         outputs, done = tuple(folder.outputs(results)), do_nothing
         if not any(one.plugin == "htmltotext" for one in outputs):
             made = self._texts.scratch.page_folder()
-            outputs, done = outputs + self._texts.read(folder, url, made), partial(self._texts.scratch.remove, made)
+            outputs, done = outputs + self._texts.read(outputs, url, made), partial(self._texts.scratch.remove, made)
         yield ImportedPage(
             key=page.timestamp, url=url, captured_at=captured_at, title=page.title, tags=page.tags,
             bookmarked_at=page.bookmarked_at, http_status=status, mime_type=mime_type,
-            outputs=outputs, done=done,
+            outputs=outputs, done=done, former_id=page.former_id, depth=page.depth, note=page.note,
         )  # fmt: skip
 
     @cached_property
@@ -331,8 +382,7 @@ class OldCollection(InterruptibleReader):
         """Below the collection; empty where it has none, or a link leads to it."""
         if page.timestamp in self._known_folders:
             return f"archive/{page.timestamp}"
-        key = self._database.key_of(page) if self._database is not None and self._by_key else ""
-        return self._by_key.get(key, "")
+        return self._by_key.get(page.former_id.hex, "") if page.former_id else ""
 
     @cached_property
     def _by_key(self) -> dict[str, str]:
@@ -351,14 +401,15 @@ def open_old_collection(path: Path) -> Reader | None:
     """The reader of a data folder of ArchiveBox 0.4 to 0.9, or of what is left of one; None for anything else."""
     if not path.is_dir():
         return None
-    index = path / "index.sqlite3"
-    if index.is_file() and origin_of(index).is_older:
+    index = path / INDEX
+    origin = origin_of(index) if index.is_file() else Origin.FOREIGN if index.exists() else Origin.NOBODYS
+    if origin.is_older:
         try:
             database = OldDatabase(index)
         except sqlite3.DatabaseError:
             return OldCollection(path, None)
         return OldCollection(path, database)
-    if index.exists():
+    if origin not in {Origin.NOBODYS, Origin.DAMAGED}:
         return None
     collection = OldCollection(path, None)
     return collection if collection.has_pages() else None

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
+from uuid import UUID
 
 from archivebox.contract.outcomes import Status
 from archivebox.imports.answers import text_outputs
@@ -69,6 +70,8 @@ class OldResult:
     output: str
     started_at: datetime | None = None
     ended_at: datetime | None = None
+    ran_in: str = ""
+    """The name of its folder: up to 0.8 the timestamp of the capture, which may be a later one than its page's."""
 
     @classmethod
     def of(cls, extractor: object, row: Mapping[str, object]) -> "OldResult | None":
@@ -78,7 +81,8 @@ class OldResult:
             return None
         said = row.get("output_str") or row.get("output")
         output = said if isinstance(said, str) else ""
-        return cls(extractor, status, output, moment(row.get("start_ts")), moment(row.get("end_ts")))
+        ran_in = str(row.get("pwd") or "").rpartition("/")[2]
+        return cls(extractor, status, output, moment(row.get("start_ts")), moment(row.get("end_ts")), ran_in)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +97,10 @@ class OldPage:
     added_at: datetime | None = None
     bookmarked_at: datetime | None = None
     results: tuple[OldResult, ...] = field(default=())
-    folder: str = ""
-    """Below the collection, where it is not that of its timestamp."""
+    former_id: UUID | None = None
+    """The key of its row, which names its folder in 0.9."""
+    depth: int = 0
+    note: str = ""
 
     @property
     def captured_at(self) -> datetime | None:
@@ -161,14 +167,17 @@ OF_FOLDER = {
     "forumdl": "forumdl", "trafilatura": "trafilatura", "defuddle": "defuddle", "pdftotext": "pdftotext",
 }  # fmt: skip
 """Folders in it → plugin, whose folder has the rest of the path; those of 0.9 are named after plugins."""
-OF_EXTRACTOR = OF_FOLDER | {"warc": "wget"}
-"""What results are said to be of → plugin."""
+OF_EXTRACTOR = OF_FOLDER | {"warc": "wget", "hashes": "old_hashes", "responses": "old_responses"}
+"""What results are said to be of → plugin; what the last two kept has another form here. Any other keeps its name."""
+_PLUGIN = re.compile(r"[a-z0-9][a-z0-9_]{0,63}")
 KEPT_WHOLE = {"warc": "wget"}
 """Folders that stay one in the folder of the plugin."""
+HTML = (".html", ".htm", ".xhtml")
 MAIN = {"readability": "content.html", "mercury": "content.html"}
 """The file that an extractor did not name, as it named its folder."""
 SAYS_ITSELF = frozenset({"title", "archive_org"})
 """Plugins whose result is a text."""
+KEEPS_FILES = frozenset(OF_FOLDER.values()) - SAYS_ITSELF
 
 
 @dataclass(slots=True)
@@ -179,9 +188,10 @@ class PageFolder:
     left_out: list[NotImported] = field(default_factory=list)
 
     @classmethod
-    def read(cls, folder: str) -> "PageFolder":
+    def read(cls, folder: str, results: Iterable[OldResult]) -> "PageFolder":
         """Whatever lies below ``folder``; no link is followed. The page's own index comes last."""
         found, count, name = cls(), 0, folder.rpartition("/")[2]
+        more = {one.extractor: plugin_of(one.extractor) for one in results} if folder else {}
         for path, entry in islice(walk_entries(folder), MOST_FILES):
             count += 1
             if entry.is_dir(follow_symlinks=False):
@@ -193,6 +203,9 @@ class PageFolder:
                 found.left_out.append(NotImported(f"{name}/{path}", why))
                 continue
             plugin, below = place_of(path)
+            top, _, rest = path.partition("/")
+            if plugin == REST and rest and more.get(top):
+                plugin, below = more[top], rest
             found.files.setdefault(plugin, []).append(ImportedFile(below, entry.path))
         if count == MOST_FILES:
             found.left_out.append(NotImported(folder, f"It has more than {MOST_FILES:,} files; the rest stayed."))
@@ -231,19 +244,29 @@ def best_results(results: tuple[OldResult, ...]) -> dict[str, OldResult]:
     """Of each plugin the last run that succeeded, else the last."""
     best: dict[str, OldResult] = {}
     for one in results:
-        plugin = OF_EXTRACTOR.get(one.extractor)
-        known = best.get(plugin or "")
+        plugin = plugin_of(one.extractor)
+        known = best.get(plugin)
         if plugin and (known is None or one.status is Status.SUCCEEDED or known.status is not Status.SUCCEEDED):
             best[plugin] = one
     return best
 
 
+def plugin_of(extractor: str) -> str:
+    """The plugin whose result it becomes; empty where it cannot be the name of one."""
+    name = OF_EXTRACTOR.get(extractor, extractor)
+    return name if _PLUGIN.fullmatch(name) else ""
+
+
 def _output(plugin: str, result: OldResult, files: tuple[ImportedFile, ...]) -> ImportedOutput:
+    """Up to 0.8 an extractor that found nothing succeeded, and named the folder that it had left empty."""
     status, summary = result.status, result.output
-    if status is Status.SUCCEEDED and not files and plugin not in SAYS_ITSELF:
-        status, summary = Status.FAILED, "It succeeded, but its files are not there any more."
-    elif status is Status.SUCCEEDED and plugin not in SAYS_ITSELF:
-        summary = _main(plugin, summary, files)
+    if status is Status.SUCCEEDED and plugin in KEEPS_FILES:
+        if files:
+            summary = _main(plugin, summary, files)
+        elif summary in OF_FOLDER:
+            status, summary = Status.NORESULTS, "It left no files."
+        else:
+            status, summary = Status.FAILED, "It succeeded, but its files are not there any more."
     return ImportedOutput(plugin, status, files, summary, result.started_at, result.ended_at)
 
 
@@ -251,7 +274,8 @@ def _main(plugin: str, said: str, files: tuple[ImportedFile, ...]) -> str:
     """The file to look at first."""
     names = {file.name for file in files}
     wanted = (said, said.partition("/")[2], MAIN.get(plugin, ""))
-    return next((name for name in wanted if name in names), min(names, default=""))
+    others = sorted(names, key=lambda name: (not name.endswith(HTML), name))
+    return next((name for name in (*wanted, *others) if name in names), "")
 
 
 def headers_of(files: PageFolder) -> tuple[int, str]:
@@ -293,7 +317,7 @@ SAVED = (
     ("singlefile", "singlefile.html"), ("dom", "output.html"), ("readability", "content.html"),
     ("mercury", "content.html"),
 )  # fmt: skip
-"""Files that have a text, the most whole first."""
+"""Files that have a text, the most whole first; behind them comes what wget named."""
 
 
 class PageTexts:
@@ -303,13 +327,14 @@ class PageTexts:
         self.scratch = Scratch()
         self._documents = DocumentReader()
 
-    def read(self, files: PageFolder, url: str, folder: Path) -> tuple[ImportedOutput, ...]:
+    def read(self, outputs: Iterable[ImportedOutput], url: str, folder: Path) -> tuple[ImportedOutput, ...]:
         """The text of one page, in ``folder``, or that it took too long; nothing where it has one, or no HTML."""
-        there = {(plugin, file.name): file.source for plugin, each in files.files.items() for file in each}
+        there = {(one.plugin, file.name): file.source for one in outputs for file in one.files}
         if not TEXTS.isdisjoint(there):
             return ()
         failed: tuple[ImportedOutput, ...] = ()
-        for source in (there[name] for name in SAVED if name in there):
+        wget = [("wget", one.summary) for one in outputs if one.plugin == "wget" and one.summary.endswith(HTML)]
+        for source in (there[name] for name in (*SAVED, *wget) if name in there):
             try:
                 html = read_regular(Path(source), DOCUMENT_MOST)
             except OSError:

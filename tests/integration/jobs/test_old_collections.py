@@ -77,9 +77,9 @@ def test_the_files_of_pages_are_those_of_the_source(version: str, tmp_path: Path
     hashes = [digest for page in Snapshot.objects.all() for digest in digests(page.path / "hashes")]
     folder = "archive/users/system/snapshots" if version == "0.9" else "archive"
     made = [digest for page in Snapshot.objects.all() for digest in digests(page.path / "htmltotext")]
-    made = made if version == "0.4.21" else []
+    made = [] if version == "0.7.4" else made
     assert sorted(kept) == sorted(hashes + made + digests(source / folder))
-    assert len(made) == (2 if version == "0.4.21" else 0), "texts of pages that came without"
+    assert len(made) == {"0.4.21": 2, "0.7.4": 0, "0.9": 1}[version], "texts of pages that came without"
 
 
 @pytest.mark.database
@@ -127,6 +127,35 @@ def test_accounts_and_settings_are_left_out_where_pages_alone_are_wanted(tmp_pat
     imported(unpack("0.7.4", tmp_path), pages_only=True)
     assert not User.objects.filter(username="ada").exists()
     assert "PDF_ENABLED" not in stored_settings()
+
+
+def test_notes_depth_and_results_of_any_plugin_of_0_9_are_imported(tmp_path: Path) -> None:
+    source = unpack("0.9", tmp_path)
+    folder = next((source / "archive/users/system/snapshots").glob("*/*/*"))
+    for plugin in ("seo", "responses", "hashes"):
+        (folder / plugin).mkdir()
+        (folder / plugin / "found.json").write_text(plugin)
+    with closing(sqlite3.connect(source / "index.sqlite3")) as database:
+        database.execute("UPDATE core_snapshot SET notes = 'prune in May', depth = 2")
+        for number, (plugin, status) in enumerate((("seo", "succeeded"), ("responses", "failed"), ("a b", "failed"))):
+            database.execute(
+                "INSERT INTO core_archiveresult SELECT ?, ?, '2026-11-26 09:00:00', end_ts, snapshot_id, created_at,"
+                " modified_at, '', 'hook', '{}', NULL, '', 0, 'said ' || ?, ?, NULL, NULL, NULL"
+                " FROM core_archiveresult WHERE plugin = 'wget'",
+                [f"{number:032x}", status, plugin, plugin],
+            )
+        database.commit()
+    job = imported(source)
+    page = Snapshot.objects.get()
+    assert ([note.text for note in page.note_set.all()], page.depth) == (["prune in May"], 2)
+    assert str(page.imported_from.former_id).replace("-", "") == folder.name
+    results = {one.plugin: (one.status, one.output_str, list(one.output_files)) for one in page.archiveresult_set.all()}
+    assert results["seo"] == ("succeeded", "said seo", ["found.json"])
+    assert results["old_responses"] == ("failed", "said responses", ["found.json"]), "its files have another form here"
+    assert page.archiveresult_set.get(plugin="seo").start_ts == datetime(2026, 11, 26, 9, tzinfo=UTC)
+    assert "hashes/found.json" in results["imported"][2]
+    left_out = {one.item.partition(" ")[0] for one in LeftOutList(job.pk).first(50)}
+    assert left_out >= {"crawl", "result"}
 
 
 def test_schedules_of_0_9_go_on_once(tmp_path: Path) -> None:
