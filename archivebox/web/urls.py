@@ -35,6 +35,8 @@ from archivebox.web.views import (
 
 admin.site.enable_nav_sidebar = False  # the lists are wide, and its search needs a script
 
+_FORMER = r"(?P<former_id>[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12})"
+
 urlpatterns = [
     path("", library.index, name="snapshots"),
     path("snapshots/<uuid:snapshot_id>/", snapshot.one, name="snapshot"),
@@ -49,6 +51,7 @@ urlpatterns = [
     path("snapshots/<uuid:snapshot_id>/changes/<uuid:other_id>/", snapshot.changes, name="changes"),
     path("snapshots/<uuid:snapshot_id>/scripts/<uuid:view_id>/", snapshot_changes.change_view, name="script-view"),
     re_path(r"^archive/(?P<timestamp>\d{1,12}(\.\d{1,32})?)/(?P<path>.*)$", replay.older_address, name="older-address"),
+    re_path(rf"^snapshot/{_FORMER}(?:/(?P<path>.*))?$", replay.older_address, name="former-address"),
     path("search/help/", library.suggestions_json, name="search-help"),
     re_path(r"^web/(?P<when>latest|\d{4,14})/(?P<url>.+)$", replay.page, name="replay"),
     re_path(r"^web/follow/(?P<when>\d{14})/(?P<url>.+)$", replay.follow, name="follow"),
@@ -142,6 +145,7 @@ urlpatterns = [
     path("admin/logout/", login.leave),
     path("admin/password_change/", RedirectView.as_view(pattern_name="password")),
     path("admin/", admin.site.urls),
+    re_path(rf"^[^/]+/\d{{8}}/[^/]+/{_FORMER}(?:/(?P<path>.*))?$", replay.older_address),  # of 0.9, with user and host
 ]
 
 handler400 = errors.bad_request

@@ -5,6 +5,7 @@ And the addresses that imported pages had in an earlier ArchiveBox.
 
 import re
 from urllib.parse import unquote
+from uuid import UUID
 
 from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
@@ -100,9 +101,10 @@ def _wrong(request: HttpRequest, sentence: str) -> HttpResponse:
 
 
 @public_if("PUBLIC_SNAPSHOTS")
-def older_address(request: HttpRequest, timestamp: str, path: str = "") -> HttpResponse:
-    """``/archive/<timestamp>/<path>``: the page of the snapshot, with what that file belongs to."""
-    rows = reachable_snapshots(request.user).filter(imported_from__key=timestamp)
+def older_address(request: HttpRequest, timestamp: str = "", former_id: str = "", path: str = "") -> HttpResponse:
+    """``/archive/<timestamp>/<path>``, ``/snapshot/<key>/``: the page, with what that file belongs to."""
+    origin = {"imported_from__former_id": UUID(former_id)} if former_id else {"imported_from__key": timestamp}
+    rows = reachable_snapshots(request.user).filter(**origin)
     snapshot = rows.order_by("-pk").first()
     if snapshot is None:
         raise Http404("no such snapshot")
