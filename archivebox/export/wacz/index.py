@@ -79,6 +79,13 @@ def lines_of(path: Path, name: str, size: int) -> list[bytes]:
     return [line for names, line in found if not names & unasked]
 
 
+def recorded_at(url: str, lines: Iterable[bytes]) -> str:
+    """The time of the first record of a page, by which viewers look it up; empty where it has no record of its own."""
+    key = _key(url).encode()
+    moments = [moment for at, moment, _ in (line.split(b" ", 2) for line in lines) if at == key and moment]
+    return re.sub(r"(....)(..)(..)(..)(..)(..)", r"\1-\2-\3T\4:\5:\6Z", min(moments, default=b"").decode())
+
+
 def write_index(lines: BinaryIO, packed: BinaryIO, blocks: BinaryIO) -> None:
     """Sort ``lines`` into ``packed``; ``blocks`` says with which line each block of it begins, and where it lies."""
     blocks.write(f'!meta 0 {{"format": "cdxj-gzip-1.0", "filename": "{CDX}"}}\n'.encode())

@@ -9,7 +9,7 @@ from django.utils import timezone
 from archivebox import __version__
 from archivebox.export.expanded_records import EXPANDED, whole_recordings
 from archivebox.export.pages import ExportedPage
-from archivebox.export.wacz.index import CDX, IDX, lines_of, write_index
+from archivebox.export.wacz.index import CDX, IDX, lines_of, recorded_at, write_index
 from archivebox.export.writer import Failures, Writer
 from archivebox.export.zip_parts import DIRECTORY, ZipMember, ZipPart, end_zip, zip_part
 from archivebox.lib import jsonl
@@ -33,23 +33,24 @@ class WaczWriter(Writer):
 
     def _add(self, page: ExportedPage, part: ZipPart) -> bool:
         """Whether there was a recording."""
-        recordings = page.recordings()
+        recordings, lines = page.recordings(), list[bytes]()
         for number, path in enumerate(whole_recordings(recordings, self.files)):
             name = f"{page.snapshot.pk}-{number}.warc.gz"
             if member := part.add_file(path, f"archive/{name}"):
                 self._note(member)
-                self.files[LINES].writelines(lines_of(path, name, member.size))
+                lines += lines_of(path, name, member.size)
+        self.files[LINES].writelines(lines)
         if recordings:
-            self._add_page(page)
+            self._add_page(page, recorded_at(page.snapshot.url, lines))
         return bool(recordings)
 
-    def _add_page(self, page: ExportedPage) -> None:
+    def _add_page(self, page: ExportedPage, recorded: str) -> None:
         one = page.snapshot
         name = EXTRA_PAGES if one.depth else PAGES
         if not self.files[name].tell():
             title = "Pages found by links" if one.depth else "Pages"
             self.files[name].write(jsonl.dumps({"format": "json-pages-1.0", "id": "pages", "title": title}))
-        moment = one.created_at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        moment = recorded or one.created_at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
         about = {"id": str(one.pk), "url": one.url, "ts": moment, "title": one.title or one.url}
         self.files[name].write(jsonl.dumps(about | {"text": page.text(MOST_TEXT)}))
 

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import zipfile
 from pathlib import Path
@@ -265,6 +266,14 @@ def test_a_wacz_is_as_its_specification_says(keys: Keys) -> None:
             data = read(f"archive/{about['filename']}")
             begin_at, length = int(about["offset"]), int(about["length"])
             assert f"WARC-Target-URI: {about['url']}\r\n".encode() in gzip.decompress(data[begin_at:][:length])
+
+
+def test_a_page_in_a_wacz_has_the_time_of_its_record(keys: Keys) -> None:
+    with zipfile.ZipFile(exported(keys, "wacz")) as archive:
+        pages = [json.loads(line) for line in archive.read("pages/pages.jsonl").splitlines()][1:]
+        lines = gzip.decompress(archive.read("indexes/index.cdx.gz")).decode().splitlines()
+    moments = {json.loads(about)["url"]: moment for _, moment, about in (line.split(" ", 2) for line in lines)}
+    assert {page["url"]: re.sub(r"\D", "", page["ts"])[:14] for page in pages} == moments
 
 
 def sha256_of(data: bytes) -> str:
