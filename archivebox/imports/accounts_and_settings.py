@@ -75,6 +75,21 @@ class AccountsAndSettings:
         ]
         return ", ".join(filter(None, parts))
 
+    @property
+    def notes(self) -> list[str]:
+        """How many there are of each, then which would come, for people before they decide."""
+        specs = known_settings()
+        known = ((name, text, specs[name]) for name, text in self.settings.items() if name in specs)
+        named = {
+            "Accounts": [f"{user.username} ({_role(user)})" for user in self.users],
+            "Schedules": [f"{one.schedule} {' '.join(one.urls)}" for one in self.schedules],
+            "Settings": [
+                f"{name} = {'(secret)' if spec.sensitive else text}" for name, text, spec in known if not spec.is_local
+            ],
+        }
+        which = [f"{kind}: {', '.join(one[:80] for one in items[:20])}." for kind, items in named.items() if items]
+        return [f"Besides pages: {self.sentence}.", *which] if self.sentence else []
+
 
 @runtime_checkable
 class CollectionReader(Reader, Protocol):

@@ -24,7 +24,7 @@ COMMAND = command(
             type=click.Choice(MODES),
         ),
         option("--visibility", text="Who sees the pages; else VISIBILITY.", type=click.Choice(VISIBILITIES)),
-        flag("--pages-only", text="Without accounts, schedules and settings."),
+        flag("--whole", text="With accounts, schedules and settings; superusers become administrators."),
         flag("--dry-run", text="Only show what would be imported."),
         flag("--yes", text="Do it without asking."),
         BG,

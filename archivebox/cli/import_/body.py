@@ -31,7 +31,7 @@ def run(
     path: str,
     mode: str,
     visibility: str | None,
-    pages_only: bool,
+    whole: bool,
     dry_run: bool,
     yes: bool,
     bg: bool,
@@ -47,14 +47,15 @@ def run(
     unfinished = None if dry_run else unfinished_import(source, report)
     if unfinished is not None:
         return _continue(session, unfinished, bg=bg)
-    question = f"{counted(report.pages, 'page')} will be imported, their files {VERBS[transfer]}. Continue?"
+    more = ", with accounts, schedules and settings" if whole else ""
+    question = f"{counted(report.pages, 'page')} will be imported{more}, their files {VERBS[transfer]}. Continue?"
     if dry_run or not (yes or session.out.ask(question)):
         session.out.say(NOTHING_IMPORTED if dry_run else f"{NOTHING_IMPORTED} --yes imports it.")
         return 0
     session.if_stopped = ""
     try:
         job = begin_import(
-            source, report, system_user(), transfer=transfer, visibility=visibility or "", pages_only=pages_only
+            source, report, system_user(), transfer=transfer, visibility=visibility or "", pages_only=not whole
         )
     except JobRefusedError as problem:
         raise BadInputError(str(problem)) from None

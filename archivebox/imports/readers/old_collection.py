@@ -257,8 +257,7 @@ class OldCollection(InterruptibleReader):
         pages = sum(isinstance(item, OldPage) and item.captured_at is not None for item in self._found())
         kind = f"ArchiveBox {self._database.version} collection" if self._database else "Folder of archived pages"
         identity = self._database.identity if self._database else ""
-        besides = self.accounts_and_settings().sentence
-        notes = [f"Besides pages: {besides}."] if besides else []
+        notes = self.accounts_and_settings().notes
         if self._database is None and (self._root / INDEX).exists():
             notes.append(f"{INDEX} is empty or damaged: the pages are those of archive/*/index.json.")
         return SourceReport(kind, pages, files, size, tuple(self._left_out()), identity, tuple(notes))

@@ -11,7 +11,7 @@ from typing import TypeVar, cast
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
@@ -133,3 +133,24 @@ def ask_to_confirm(request: HttpRequest, otherwise: str = "security") -> HttpRes
     """Lead to the page that asks, and from there back; after a POST to ``otherwise``."""
     onward = request.get_full_path() if request.method in SAFE else reverse(otherwise)
     return redirect(f"{reverse('confirm')}?{urlencode({'next': onward})}")
+
+
+_HELD = "held"
+
+
+def confirm_and_resume(request: HttpRequest, why: str) -> HttpResponse:
+    """The same, saying ``why``; what was posted is in :func:`posted` when it leads back."""
+    request.session[_HELD] = {"at": request.path, "posted": request.POST.urlencode(), "why": why}
+    return redirect(f"{reverse('confirm')}?{urlencode({'next': request.path})}")
+
+
+def why_confirm(request: HttpRequest, onward: str) -> str:
+    held = request.session.get(_HELD, {})
+    return str(held["why"]) if held.get("at") == onward else ""
+
+
+def posted(request: HttpRequest) -> QueryDict:
+    """What was posted to this page, now or before it asked to confirm; each once. Nothing at any other GET."""
+    if request.method == "POST" or not (is_confirmed(request) and why_confirm(request, request.path)):
+        return request.POST
+    return QueryDict(request.session.pop(_HELD)["posted"])

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
-from urllib.parse import urlencode
 from uuid import UUID
 
 from django import forms
@@ -30,7 +29,7 @@ from archivebox.jobs.inspecting import ImportChoices
 from archivebox.jobs.models import Job
 from archivebox.jobs.permission import visible_jobs
 from archivebox.jobs.source_inspection import REPORT, report_of
-from archivebox.web.auth.page_access import account_of, allows, is_confirmed, requires
+from archivebox.web.auth.page_access import account_of, allows, confirm_and_resume, is_confirmed, posted, requires
 from archivebox.web.page.visibility_form import SEEN_BY
 from archivebox.web.views.jobs import CHANGES
 
@@ -72,7 +71,7 @@ class ImportForm(forms.Form):
 
     transfer = forms.ChoiceField(label="Files", choices=WAYS, initial=Transfer.COPY, widget=forms.RadioSelect)
     visibility = forms.ChoiceField(label="Visible to", choices=SEEN_BY)
-    whole = forms.BooleanField(label="Accounts, schedules and settings, too", required=False, initial=True)
+    whole = forms.BooleanField(label="Accounts, schedules and settings, too", required=False)
 
     def __init__(self, given: Mapping[str, Any] | None = None, *, job: Job) -> None:
         super().__init__(given, initial={"visibility": default_visibility({}).value})
@@ -90,11 +89,12 @@ class ImportForm(forms.Form):
 @requires(Action.EDIT)
 def index(request: HttpRequest) -> HttpResponse:
     """Take a path or a file, and go to the page that says what is in it; the imports of before are below."""
-    named = PathForm(request.POST if "path" in request.POST else None, initial={"path": request.GET.get("path", "")})
+    sent = posted(request)
+    named = PathForm(sent if "path" in sent else None, initial={"path": request.GET.get("path", "")})
     upload = UploadForm(request.POST if "path" not in request.POST else None, request.FILES)
     if request.method == "POST" and "size" in request.POST:
         return _announce(request)
-    if "path" in request.POST and named.is_valid():
+    if "path" in sent and named.is_valid():
         return _name(request, named)
     if request.method == "POST" and "path" not in request.POST and upload.is_valid():
         return _upload(request, upload)
@@ -130,8 +130,7 @@ def _name(request: HttpRequest, named: PathForm) -> HttpResponse:
         raise PermissionDenied
     path = named.cleaned_data["path"]
     if not is_confirmed(request):
-        back = f"{reverse('import-archives')}?{urlencode({'path': path})}"
-        return redirect(f"{reverse('confirm')}?{urlencode({'next': back})}")
+        return confirm_and_resume(request, f"The server will read {path}, with its own permissions.")
     try:
         job = inspecting.inspect_path(
             path, account_of(request), partial(audit.record, request.user, "import.inspected", path=path)
@@ -205,14 +204,15 @@ def one(request: HttpRequest, job_id: UUID) -> HttpResponse:
     job = get_object_or_404(_inspections(request), pk=job_id)
     if importing := inspecting.import_of(job):
         return redirect("job", importing)
-    change = request.POST.get("change", "")
+    sent = posted(request)
+    change = sent.get("change", "")
     if change == "discard":
         return _discard(request, job)
     if change == "resume":
         _steer(request, job, change)
         return redirect("import-archive", job.pk)
-    if request.method == "POST" and job.awaits_decision:
-        return _begin(request, job)
+    if sent and job.awaits_decision:
+        return _begin(request, job, ImportForm(sent, job=job))
     return _page(request, job, ImportForm(job=job) if job.awaits_decision else None)
 
 
@@ -220,15 +220,15 @@ def _inspections(request: HttpRequest) -> "QuerySet[Job, Any]":
     return visible_jobs(request.user).filter(kind=Job.Kind.INSPECT)
 
 
-def _begin(request: HttpRequest, job: Job) -> HttpResponse:
+def _begin(request: HttpRequest, job: Job, asked: ImportForm) -> HttpResponse:
     is_administrator = allows(request, Action.ADMINISTER)
     if inspecting.needs_administrator(job) and not is_administrator:
         raise PermissionDenied
-    asked = ImportForm(request.POST, job=job)
     if not asked.is_valid():
         return _page(request, job, asked, status=422)
     if inspecting.upload_of(job) is None and not is_confirmed(request):
-        return redirect(f"{reverse('confirm')}?{urlencode({'next': request.path})}")
+        adds = "add accounts, administrators among them" if asked.choices().whole else "read files of the server"
+        return confirm_and_resume(request, f"This import can {adds}.")
     try:
         noting = partial(audit.record, request.user, "import.begun", name=_name_of(job))
         importing = inspecting.start(job, account_of(request), asked.choices(), noting)

@@ -140,6 +140,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
             return redirect(back_to(request, "security"))
     context = {
         "next": back_to(request, "security"),
+        "why": page_access.why_confirm(request, back_to(request, "security")),
         "problem": problem,
         "factors": factor_forms(request, user, _new_challenge(request)),
     }

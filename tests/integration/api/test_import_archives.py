@@ -17,7 +17,7 @@ from archivebox.jobs.models import Job
 from archivebox.web.auth import page_access
 from tests.integration.api.conftest import Caller, Make
 from tests.job_runner import carried_out
-from tests.old_collection import make_old_collection
+from tests.old_collection import make_old_collection, unpack
 from tests.unit.imports.archives import Said, write_warc
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("collection")]
@@ -86,6 +86,27 @@ def test_a_folder_is_named_by_who_has_just_shown_who_they_are(caller: Make, tmp_
         assert send(admin, at, **fields)["location"].startswith("/security/confirm/?next=")
     assert f'value="{source}"' in admin.client.get(f"{PAGE}?path={source}").content.decode()
     assert Job.objects.count() == 1
+
+
+def test_what_was_asked_for_goes_on_after_the_password_and_says_what_would_come(caller: Make, tmp_path: Path) -> None:
+    admin, source = caller("admin"), unpack("0.7.4", tmp_path)
+    session = admin.client.session
+    session["confirmed_at"] = 0
+    session.save()
+    asking = send(admin, path=str(source))["location"]
+    assert f"The server will read {source}" in page(admin, asking)
+    session = admin.client.session
+    session["confirmed_at"] = time.time()
+    session.save()
+    inspecting = admin.client.get(PAGE)["location"]
+    job = carried_out(Job.objects.get())
+    assert inspecting == f"{PAGE}{job.pk}/"
+    assert admin.client.get(PAGE).status_code == 200, "once"
+    told = page(admin, inspecting)
+    for words in ("Accounts: ada (admin), ben (viewer).", r"URL_DENYLIST = //(.*\.)?ads\.example"):
+        assert words in told
+    assert 'name="whole" checked' not in (shown := admin.client.get(inspecting).content.decode())
+    assert 'name="whole"' in shown
 
 
 def test_a_path_that_may_not_be_read_is_refused_on_the_page(caller: Make, tmp_path: Path) -> None:
