@@ -36,6 +36,7 @@ ENGINE, CHAOS, FLEET = "tests/integration/engine", "tests/chaos", "tests/fleet"
 PLUGINS, BROWSER = "tests/plugins_bundled", "tests/plugins_bundled/browser"
 ACCEPTANCE, CLI, WEB = "tests/acceptance", "tests/acceptance/cli", "tests/acceptance/web"
 INTEGRATION, LIB = "tests/integration", "tests/unit/lib"
+ENTRANCES = (f"{INTEGRATION}/api", f"{INTEGRATION}/web")
 
 
 @dataclass(frozen=True)
@@ -242,8 +243,9 @@ EVERYTHING = {
 DEFAULT = {
     "engine": (ENGINE, CHAOS, FLEET),
     "browser": (ACCEPTANCE, BROWSER),
-    "integration": _all_but(INTEGRATION, ENGINE),
+    "integration": _all_but(INTEGRATION, ENGINE, *ENTRANCES),
     "all else": _all_but("tests", PLUGINS, ACCEPTANCE, INTEGRATION, CHAOS, FLEET),
+    "entrances": ENTRANCES,
     "plugins": _all_but(PLUGINS, BROWSER),
 }
 

@@ -16,6 +16,7 @@ import pytest
 from archivebox.contract import reasons
 from tests.acceptance.cli.conftest import Type, environment, typist
 from tests.empty import make_empty
+from tests.marks import first_by_default
 
 pytestmark = pytest.mark.default
 
@@ -58,16 +59,17 @@ def test_without_a_collection_a_command_says_so_and_makes_none(cli: Type, tmp_pa
 
 @pytest.mark.parametrize(
     "words",
-    [
-        ["status"], ["list"], ["search", "example"], ["crawl", "list", "--open"], ["process", "list"],
+    first_by_default([
+        ["status"], ["search", "example"], ["doctor"], ["plugin", "list"], ["update", "--bg", "--all"],
+        ["list"], ["crawl", "list", "--open"], ["process", "list"],
         ["process", "list", "--failed", "--type", "cli"], ["process", "tree"], ["machine", "list"], ["binary", "list"],
         ["config", "list", "--all"], ["config", "explain", "TIMEOUT"], ["config", "get", "TIMEOUT", "save_wget"],
         ["archiveresult", "list"], ["job", "list"], ["persona", "list"], ["schedule", "list"], ["snapshot", "list"],
         ["tag", "list"], ["token", "list"], ["storage", "gc"],
-        ["plugin", "list"], ["plugin", "show", "wget"], ["plugin", "lint"], ["install", "--dry-run"], ["doctor"],
-        ["version", "--verbose"], ["update", "--bg", "--all"], ["init"],
+        ["plugin", "show", "wget"], ["plugin", "lint"], ["install", "--dry-run"],
+        ["version", "--verbose"], ["init"],
         ["manage", "cleanup_processes", "--older-than=30d"],
-    ],
+    ], 5),
 )  # fmt: skip
 def test_every_command_speaks_json_lines_in_a_pipe(one_page: Path, words: list[str]) -> None:
     """Each in a Python of its own: it imports what it needs."""

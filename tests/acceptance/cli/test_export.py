@@ -38,6 +38,7 @@ def received_by_fastwarc(path: Path) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_pages_are_exported_and_the_job_is_on_record(cli: Type, collection: Path, site: Site) -> None:
     urls = [site.url_for("/article"), site.url_for("/unicode")]
     given = {"PRIVATE_NETWORK_ALLOWLIST": "127.0.0.1", "WGET_SAVE_WARC": "true"}

@@ -97,6 +97,5 @@ def test_a_page_with_odd_addresses_at_an_odd_one_is_shown_with_all_it_has(
     assert browser.in_frame(LACKING) == [""]
 
 
-@pytest.mark.default
 def test_nobody_was_asked_for_any_of_it(captured: Captured) -> None:
     assert captured.site.requests == []

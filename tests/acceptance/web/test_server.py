@@ -18,6 +18,7 @@ import psutil
 import pytest
 
 from tests.forked import ForkedProcess
+from tests.marks import first_by_default
 from tests.webserver.events import Events
 from tests.webserver.server import START, Server, Visitor, environment, free_ports, in_collection
 
@@ -41,7 +42,6 @@ def wait_until_gone(pids: list[int], seconds: float = FIVE) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.default
 def test_everything_under_the_server_is_on_record_with_its_parent(tmp_path: Path) -> None:
     with Server(tmp_path) as server:
         pids = server.processes()
@@ -92,7 +92,7 @@ def test_secrets_and_the_control_socket_are_for_us_alone(tmp_path: Path) -> None
 
 
 @pytest.mark.default
-@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("signum", first_by_default([signal.SIGTERM, signal.SIGINT], 1))
 def test_a_signal_winds_everything_down(tmp_path: Path, signum: signal.Signals) -> None:
     with Server(tmp_path) as server:
         pids = server.processes()

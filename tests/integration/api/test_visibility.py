@@ -29,6 +29,7 @@ from archivebox.web.auth.sessions import digest
 from tests import factories
 from tests.integration.api.conftest import Caller, Make
 from tests.integration.api.test_authorisation import ROWS, example
+from tests.marks import these_by_default
 from tests.status_triggers import arrange
 
 PUBLIC, MEMBERS, PRIVATE = "public", "members", "private"
@@ -125,7 +126,7 @@ def asked_of(address: str, there: dict[str, Kept]) -> list[str]:
     )
 
 
-@pytest.mark.parametrize("who", ASKERS)
+@pytest.mark.parametrize("who", these_by_default(ASKERS, {"nobody", "editor", "feed of the owner"}))
 def test_no_address_tells_of_what_is_hidden(who: str, caller: Make, there: dict[str, Kept]) -> None:
     name, scopes, sees = ASKERS[who]
     somebody = caller(name, *scopes) if name else Caller()

@@ -90,7 +90,6 @@ def read(url: str) -> int:
         return int(answer.status)
 
 
-@pytest.mark.default
 def test_eight_more_while_a_crawl_runs_and_the_server_is_read(forked: Collection) -> None:
     forked.plugin("page", {"on_Snapshot__10_page.sh": PAGE})
     forked.settings |= {"WORKERS": "2", "PUBLIC_INDEX": "true"}

@@ -14,6 +14,7 @@ import pytest
 
 from archivebox.lib.files import locked
 from tests.databases import own_database
+from tests.marks import first_by_default
 
 CHECKOUT = Path(__file__).parents[3]
 OPEN = """
@@ -131,7 +132,7 @@ def test_between_any_two_statements_of_first_uses_others_see_all_tables_or_none(
     assert list(dict.fromkeys(by_server)) == [by_command[-1], by_server[-1]]
 
 
-@pytest.mark.parametrize("statement", [1, 300])
+@pytest.mark.parametrize("statement", first_by_default([300, 1], 1))
 def test_a_first_use_that_was_killed_is_repeated_from_nothing(tmp_path: Path, statement: int) -> None:
     killed = start(tmp_path / "data", STATEMENTS, str(statement))
     killed.communicate(timeout=60)
@@ -152,6 +153,7 @@ def test_a_ready_collection_is_not_looked_at_again(used: Path) -> None:
     assert all(stamp.read_text() != "of an older version\n" for stamp in stamps)
 
 
+@pytest.mark.slow
 def test_no_schema_is_changed_under_an_orchestrator_of_another_version(used: Path) -> None:
     (stamp,) = (used / "run").glob("schema*")
     ours = stamp.read_text()
