@@ -293,6 +293,9 @@ def split(code: str) -> tuple[Reason | None, str]:
 
 _CODES = frozenset(reason.value for reason in Reason)
 
+CONSEQUENCES = frozenset({Reason.NOTHING_CAME, Reason.NO_SESSION, Reason.KEPT_OUT, Reason.PAGE_GONE})
+"""What another result of the same page has the reason for."""
+
 
 def sentence(code: str) -> str:
     """What happened, for people, from a stored code with or without a detail."""

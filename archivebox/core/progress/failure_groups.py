@@ -1,4 +1,4 @@
-"""Owns what failed, in groups: by reason, by plugin, by host."""
+"""Owns which pages something failed of, in groups by its cause: by reason, by plugin, by host."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -22,10 +22,10 @@ MOST_GROUPS = 100
 
 @dataclass(frozen=True, slots=True)
 class FailureGroup:
-    """Failures that have something in common: its name, how many there are, and how many are worth another try."""
+    """What has something in common: its name, on how many pages it failed, and how many are worth another try."""
 
     name: str
-    failures: int
+    pages: int
     retriable: int
 
 
@@ -41,11 +41,15 @@ def failures_by(what: str, scope: ViewerScope) -> Failures:
     """Failures of pages that are seen and that nobody removed; ``what``: reason, plugin or host."""
     column = {"reason": "reason", "plugin": "plugin", "host": "snapshot__domain"}[what]
     failed = _failed(scope).order_by("-snapshot_id")
-    found = list(failed.values_list(column, "reason")[: COUNTED + 1])
-    every = Counter(name for name, _ in found[:COUNTED])
-    final = Counter(name for name, reason in found[:COUNTED] if reason in FINAL)
-    largest = every.most_common(MOST_GROUPS)
-    return Failures([FailureGroup(name, count, count - final[name]) for name, count in largest], len(found) <= COUNTED)
+    found = list(failed.values_list("snapshot_id", column, "reason")[: COUNTED + 1])
+    every, retriable = Counter[str](), Counter[str]()
+    for _, of_page in groupby(found[:COUNTED], itemgetter(0)):
+        results = [(name, reason) for _, name, reason in of_page]
+        causes = [one for one in results if reasons.split(one[1])[0] not in reasons.CONSEQUENCES] or results
+        every.update({name for name, _ in causes})
+        retriable.update({name for name, reason in causes if reason not in FINAL})
+    groups = [FailureGroup(name, count, retriable[name]) for name, count in every.most_common(MOST_GROUPS)]
+    return Failures(groups, len(found) <= COUNTED)
 
 
 def failed_pages(crawl_id: UUID, scope: ViewerScope) -> Iterator[tuple[str, str]]:

@@ -44,7 +44,7 @@ def index(request: HttpRequest) -> HttpResponse:
 def _of_reason(group: FailureGroup) -> ListedFailures:
     sentence, action = sentence_of(group.name)
     code = group.name if '"' not in group.name else group.name.partition(":")[0]
-    return ListedFailures(sentence, "", action, group, f"reason:{quoted(code)}", {"reason": group.name})
+    return ListedFailures(sentence, "", action, group, f"reason:{quoted(code)}", {})
 
 
 def _of_plugin(group: FailureGroup) -> ListedFailures:

@@ -42,6 +42,18 @@ def test_failures_are_counted_of_the_pages_that_are_seen(
 
 
 @pytest.mark.database
+def test_a_page_counts_once_by_the_cause_of_its_failures(pages: list[Snapshot]) -> None:
+    for plugin in ("dom", "pdf", "singlefile"):
+        ArchiveResult.objects.create(snapshot=pages[0], plugin=plugin, status="failed", reason="nothing_came")
+    ArchiveResult.objects.create(snapshot=pages[1], plugin="pdf", status="failed", reason="declared")
+    groups = [FailureGroup("declared", 1, 0), FailureGroup("timeout", 1, 1)]
+    assert sorted(failures_by("reason", EVERYTHING).groups, key=lambda group: group.name) == groups
+    assert failures_by("host", EVERYTHING).groups[1] == FailureGroup("a.example", 1, 1)
+    ArchiveResult.objects.filter(snapshot=pages[0], plugin="wget").delete()
+    assert FailureGroup("nothing_came", 1, 1) in failures_by("reason", EVERYTHING).groups
+
+
+@pytest.mark.database
 def test_a_tag_is_there_for_who_sees_one_of_its_newest_pages(pages: list[Snapshot]) -> None:
     unused, tag = Tag.named("unused"), Tag.named("fruit")
     assert tag is not None
