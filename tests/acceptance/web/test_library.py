@@ -201,6 +201,24 @@ def test_a_web_archive_that_is_dropped_on_the_form_is_taken(inside: Browser, lib
     discard_crawl_of(library, inside.value("location.pathname"))
 
 
+@pytest.mark.slow
+def test_a_form_that_cannot_be_sent_stays_with_what_was_typed_and_is_sent_later(
+    inside: Browser, library: Library
+) -> None:
+    connected = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+    inside.go(f"{library.server.url}/add/")
+    inside.value("document.querySelector('#add-form [name=urls]').value = 'http://typed.example/'")
+    inside.tab.call("Network.enable")
+    inside.tab.call("Network.emulateNetworkConditions", {"offline": True, **connected})
+    inside.value("document.querySelector('#add-form [value=archive]').click()")
+    inside.wait_for("document.querySelector('#add-form .unsent')?.innerText.includes('cannot be reached')")
+    assert inside.value("document.querySelector('#add-form [name=urls]').value") == "http://typed.example/"
+    inside.tab.call("Network.emulateNetworkConditions", {"offline": False, **connected})
+    inside.value("document.querySelector('#add-form [value=archive]').click()")
+    inside.wait_for("location.pathname.startsWith('/snapshots/') && document.title.includes('typed.example')")
+    discard_crawl_of(library, inside.value("location.pathname"))
+
+
 @pytest.mark.default
 def test_more_of_the_list_comes_in_its_place(inside: Browser, library: Library) -> None:
     inside.go(f"{library.server.url}/?view=cards")

@@ -53,6 +53,33 @@ function removeMessagesLater() {
 removeMessagesLater();
 document.addEventListener("htmx:afterSettle", removeMessagesLater);
 
+const make = (tag, more) => Object.assign(document.createElement(tag), more);
+
+/** What a button with data-stays sends is sent from here: where that fails, the page stays with what was typed. */
+document.addEventListener("submit", async event => {
+  const {target: form, submitter: button} = event;
+  if (!button?.matches("[data-stays]") || event.defaultPrevented) return;
+  event.preventDefault();
+  const body = new FormData(form), {name, value} = button;
+  if (name) body.append(name, value);
+  button.disabled = true;
+  const answer = await fetch(form.action, {method: "POST", body, headers: {"X-Live": "form"}}).catch(() => null);
+  button.disabled = false;
+  const isLoggedOut = answer?.redirected && new URL(answer.url).pathname.endsWith("/login/");
+  if (answer?.redirected && !isLoggedOut) {
+    location.assign(answer.url);
+  } else if (answer && !isLoggedOut && answer.status < 500) {  // the page that comes for it says what is wrong
+    if (name) form.append(make("input", {type: "hidden", name, value}));
+    form.submit();
+  } else {
+    const why = isLoggedOut ? "You are logged out: log in on another tab." :
+      answer ? "The server has a problem." : "The server cannot be reached.";
+    const said = form.querySelector(".unsent") ?? make("p", {className: "unsent error", role: "alert"});
+    said.textContent = `Not sent. ${why} What you typed is still here.`;
+    button.parentElement.after(said);
+  }
+});
+
 document.addEventListener("keyup", event => {
   const menu = document.querySelector("details.menu[open]");
   if (event.key !== "Escape" || !menu) return;
