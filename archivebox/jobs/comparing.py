@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, ClassVar
 from uuid import UUID
 
-from archivebox.core.outputs.replay_quality import Count, Score, record_score
+from archivebox.core.outputs.replay_quality import Count, Score, closed_a_window, record_score
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.jobs.action import DeferredError, Failures, FallibleAction
 from archivebox.jobs.idle_check import IdleCheck
@@ -49,7 +49,7 @@ class MeasureChosen(FallibleAction):
         if self._comparing is None:
             raise DeferredError
         try:
-            return _score_of(self._comparing.compare(page))
+            return _score_of(self._comparing.compare(page), is_covered=closed_a_window(page))
         except likeness.NotComparableError as reason:
             return Score(problem=str(reason))
         except likeness.PreemptedError:
@@ -99,7 +99,8 @@ def _likeness() -> ModuleType:
     return likeness
 
 
-def _score_of(likeness: "Likeness") -> Score:
+def _score_of(likeness: "Likeness", *, is_covered: bool = False) -> Score:
     words, tiles = (None if counted is None else Count(*counted) for counted in (likeness.words, likeness.tiles))
-    scripted = None if likeness.scripted is None else _score_of(likeness.scripted)
-    return Score(words, tiles, scripted=scripted)
+    scripted = None if likeness.scripted is None else _score_of(likeness.scripted, is_covered=is_covered)
+    copies = {key: _score_of(copy) for key, copy in likeness.copies.items()}
+    return Score(words, tiles, is_covered=is_covered, scripted=scripted, copies=copies)

@@ -42,7 +42,7 @@ def target_of(scope: Scope) -> str:
 class ReplayResponse:
     """One answer. ``asked``: the headers of its request. ``scripts``: whether the page's own may run.
 
-    ``links``: whether those of the page leave its frame. ``is_picture``: whether it is one picture of a list.
+    ``links``: whether those of the page leave its frame. ``is_picture``: whether it is one file, as pictures of lists.
     ``is_shared``: whether a share link shows it. ``is_shared_font_or_mask``: whether a page whose origin is nobody's
     asks for it, as something to show: see :func:`archivebox.replay.origins.is_shared_font_or_mask`. ``is_clean``: see
     :class:`Reply`.

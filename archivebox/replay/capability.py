@@ -16,13 +16,15 @@ STEP = 6 * 3600
 """Expiry is rounded up to this, so that the same file has the same address for hours and browsers can cache it."""
 PUBLIC = "public"
 """The viewer who has no session: whoever a setting lets in."""
+LINK = "share-"
+"""How the viewer begins who has a share link."""
 
 
 class Purpose(StrEnum):
     """What a capability opens."""
 
     FILE = "f"
-    """One file, named in its signature: a thumbnail."""
+    """One file, named in its signature: a thumbnail, or the copy that a share link shows in place of the replay."""
     FILES = "a"
     """All files of the snapshot; scripts do not run."""
     SCRIPTS = "s"
@@ -33,11 +35,15 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """What a valid text says; ``viewer`` is the stored name of a session, or :data:`PUBLIC`."""
+    """What a valid text says; ``viewer`` is the stored name of a session, a share link, or :data:`PUBLIC`."""
 
     snapshot_id: UUID
     purpose: Purpose
     viewer: str
+
+    @property
+    def is_shared(self) -> bool:
+        return self.viewer.startswith(LINK)
 
 
 def grant(

@@ -4,6 +4,7 @@ The browser is the script of a plugin, which asks here for all that the page wan
 """
 
 import base64
+import contextlib
 import os
 import select
 import signal
@@ -11,13 +12,16 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+from urllib.parse import quote
 from uuid import UUID
 
 from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.formats import Format, FormatKind
+from archivebox.core.outputs.opening import kept_formats
 from archivebox.core.page_storage.folder import local_folder
 from archivebox.core.snapshot import Snapshot
 from archivebox.hooks import base_layers, plugins, resolve_settings, script_environment
@@ -27,12 +31,13 @@ from archivebox.machine.binary import binary_paths
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.replay import addresses
-from archivebox.replay.addresses import ReplayContext
-from archivebox.replay.files import NotThereError
+from archivebox.replay.addresses import ReplayContext, is_url
+from archivebox.replay.copies import has_links, linked_copy
+from archivebox.replay.files import NotThereError, open_beneath, split_path
 from archivebox.replay.index import indices
 from archivebox.replay.moments import moment_of
 from archivebox.replay.origins import policy, sandbox
-from archivebox.replay.recorded import RecordedRequest, Reply, reply_to
+from archivebox.replay.recorded import RecordedRequest, Reply, reply_to, whole
 from archivebox.replay.saved_page import has_saved_page, saved_page
 from archivebox.replay.scripts.offline import OfflineView
 from archivebox.replay.scripts.requests import ForbiddenError
@@ -44,6 +49,8 @@ APP = "http://localhost"
 """Where links lead, which nobody follows."""
 REPLAY, SAVED = "shown", "saved"
 """Where in the addresses the capability stands: whether the page's document is as it was sent, or as it was saved."""
+COPIES = 2
+"""Saved copies of one page that are compared, the best first."""
 LARGEST = 32 * 1024 * 1024
 """Bytes of one file that is shown; films are longer, and stand still."""
 LONGEST = 120.0
@@ -71,12 +78,14 @@ class PreemptedError(Exception):
 class Likeness:
     """What was counted of a replay: how many are there, and of how many. None: there was nothing to compare with.
 
-    ``scripted``: of the replay with scripts, where one was shown: it is not where nothing lacks without them.
+    ``scripted``: of the replay with scripts; ``copies``: of saved copies, by the key of their format. They are shown
+    only where something lacks in the replay.
     """
 
     words: tuple[int, int] | None
     tiles: tuple[int, int] | None
     scripted: "Likeness | None" = None
+    copies: Mapping[str, "Likeness"] = field(default_factory=dict)
 
 
 class Comparing:
@@ -126,6 +135,10 @@ class Comparing:
             "replay": [f"http://{host}{ReplayContext(REPLAY, APP, moment).address(url)}", plain],
             "saved": [f"http://{host}{ReplayContext(SAVED, APP, moment).address(url)}", plain] if is_saved else None,
             "scripted": None if answers.scripted is None else [answers.scripted.address, OfflineView.sandbox],
+            "copies": {
+                one.key: [f"http://{host}{ReplayContext(REPLAY, APP, moment).address(quote(path))}", plain]
+                for one, path in _saved_copies(snapshot)
+            },
             "picture": str(picture or ""),
         }
         return self._converse(page, answers)
@@ -148,10 +161,14 @@ class Comparing:
             raise NotComparableError("The browser ended while it showed its replay, or took too long.")
         if said["type"] == "NotCompared":
             raise NotComparableError(str(said["sentence"]))
-        scripted = said.get("scripted")
-        if replay is None or not isinstance(scripted, dict):
-            return replay or Likeness(None, None)
-        return Likeness(replay.words, replay.tiles, _likeness(scripted))
+        scripted, copies = said.get("scripted"), said.get("copies")
+        return replace(
+            replay or Likeness(None, None),
+            scripted=_likeness(scripted) if isinstance(scripted, dict) else None,
+            copies={key: _likeness(one) for key, one in copies.items() if isinstance(one, dict)}
+            if isinstance(copies, dict)
+            else {},
+        )
 
     # --- the process ------------------------------------------------------------------------------------------
 
@@ -274,8 +291,9 @@ class _Answers:
         place, url, frame = addresses.read(token, path)
         if place is None:
             return _NOTHING
+        asked = RecordedRequest(place, url, range=_headers(said).get("range", ""), frame=frame)
         try:
-            reply = self._reply(place, RecordedRequest(place, url, range=_headers(said).get("range", ""), frame=frame))
+            reply = self._reply(place, asked) if is_url(url) else _file(self.folder, place, url)
         except NotThereError:
             return _NOTHING
         allowed = policy(self.host, reply.mimetype, links=True, is_clean=reply.is_clean)
@@ -285,6 +303,22 @@ class _Answers:
         if place.token == SAVED and asked.url == self.url:
             return saved_page(self.folder, asked.url, place)
         return reply_to(self.folder, asked, apart=True)
+
+
+def _saved_copies(snapshot: Snapshot) -> list[tuple[Format, str]]:
+    """Those that may open before the replay, with their paths below the page's folder."""
+    kept = kept_formats(snapshot.archiveresult_set.all())
+    return [(one, f"{one.plugin}/{one.files[0].name}") for one in kept if one.kind is FormatKind.PAGE][:COPIES]
+
+
+def _file(folder: Path, place: ReplayContext, path: str) -> Reply:
+    """A file of a plugin. NotThereError."""
+    with contextlib.closing(open_beneath(folder, split_path(path))) as opened:
+        if has_links(opened):
+            return linked_copy(opened, place, scripts=False, apart=True)
+        if opened.is_folder or opened.size > LARGEST:
+            raise NotThereError
+        return whole(opened.mimetype, opened.reader(0, opened.size)(opened.size))
 
 
 def _scripted(folder: Path, snapshot: Snapshot, url: str) -> OfflineView | None:

@@ -95,7 +95,7 @@ class Listener:
         is_framed = answer.asked.get("sec-fetch-dest") in FRAMES
         answer.scripts = right.purpose is Purpose.SCRIPTS and is_framed and not is_url(shown)
         answer.is_picture = right.purpose is Purpose.FILE
-        answer.is_shared = right.purpose is Purpose.SHARED
+        answer.is_shared = right.is_shared
         answer.is_shared_font_or_mask = is_shared_font_or_mask(
             host, answer.asked.get("origin", ""), answer.asked.get("sec-fetch-dest", "")
         )
@@ -126,13 +126,13 @@ class Listener:
     async def _file(
         self, answer: ReplayResponse, path: str, files: PageFiles, names: list[str], place: ReplayContext
     ) -> None:
-        if answer.is_shared and not is_article_picture(names):
+        if answer.is_shared and not (answer.is_picture or is_article_picture(names)):
             raise NotThereError
         opened = await asyncio.to_thread(files.open, names)
         try:
             if has_links(opened):
                 opened = document = await asyncio.to_thread(opened.local)
-                answer.links = bool(place.app) and not answer.scripts
+                answer.links = bool(place.app) and not (answer.scripts or answer.is_shared)
                 await self._send(answer, partial(linked_copy, document, place, scripts=answer.scripts))
             elif is_xml_file(opened) and not answer.is_picture:
                 opened = document = await asyncio.to_thread(opened.local)

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from itertools import takewhile
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -24,8 +25,8 @@ class Replay:
     port: int
     url: str = ""
     """``REPLAY_URL``: scheme and host; a ``*`` stands for a host name per snapshot."""
-    keeps_cookies: bool = True
-    """Whether no host beside the app's can set its cookies: over https their names begin with ``__Host-``."""
+    app_url: str = ""
+    """``BASE_URL``."""
 
     def origin(self, snapshot_id: UUID, app_host: str) -> str:
         """Scheme, host and port that show this snapshot to somebody who reached the app as ``app_host``."""
@@ -44,10 +45,13 @@ class Replay:
         return f"http://{f'{PICTURES}.localhost' if name in LOCAL_NAMES else bracketed(name)}:{self.port}"
 
     def isolates(self, app_host: str) -> bool:
-        """Whether each snapshot has a host name of its own, from where nothing reaches the app; only then may its
-        scripts run.
-        """
-        return "*" in self.url and self.keeps_cookies if self.url else host_name(app_host) in LOCAL_NAMES
+        """Whether each snapshot has a host name of its own."""
+        return "*" in self.url if self.url else host_name(app_host) in LOCAL_NAMES
+
+    def runs_scripts(self, app_host: str) -> bool:
+        """Whether scripts of archived pages may run: on hosts of their own, from where nothing reaches the app."""
+        apps = (host_name(app_host), urlsplit(self.app_url).hostname or "")
+        return self.isolates(app_host) and not any(is_same_site(app, urlsplit(self.url).hostname or "") for app in apps)
 
     def source(self, app_host: str) -> str:
         """All such origins as one source of a Content-Security-Policy."""
@@ -55,6 +59,25 @@ class Replay:
             return self.url
         name = host_name(app_host)
         return f"http://{'*.localhost' if name in LOCAL_NAMES else bracketed(name)}:{self.port}"
+
+
+def is_same_site(one: str, other: str) -> bool:
+    """Whether a page on one host may set cookies that the other gets (RFC 6265, 5.3), as far as names tell.
+
+    Without the list of public suffixes, which changes daily: two names that share more than a top-level domain, or than
+    one like ``co.uk``, count as one site.
+    """
+    shared = [a for a, b in takewhile(lambda pair: pair[0] == pair[1], zip(*_labels(one, other), strict=False))]
+    is_registry = len(shared) == 2 and len(shared[0]) == 2 and shared[1] in _REGISTRIES
+    return len(shared) > 1 and not is_registry
+
+
+_REGISTRIES = frozenset({"ac", "co", "com", "edu", "gov", "net", "org"})
+"""Names below those of countries under which people register theirs."""
+
+
+def _labels(*hosts: str) -> list[list[str]]:
+    return [host.rstrip(".").split(".")[::-1] for host in hosts]
 
 
 def host_name(host: str) -> str:

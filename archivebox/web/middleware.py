@@ -30,7 +30,7 @@ GetResponse = Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseB
 
 def replay() -> Replay:
     """Where archived bytes are seen."""
-    return Replay(settings.REPLAY_PORT, settings.REPLAY_URL, settings.BEHIND_HTTPS)
+    return Replay(settings.REPLAY_PORT, settings.REPLAY_URL, settings.BASE_URL)
 
 
 def policy(host: str) -> str:

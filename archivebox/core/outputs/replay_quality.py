@@ -1,6 +1,7 @@
 """Owns how much of a page its replay shows: what was counted becomes a score, and stands in the page's row."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
@@ -13,8 +14,6 @@ from archivebox.lib.jsonl import JSON
 
 LEAST_GOOD = 80
 """Percent below which a replay is said to be poor, and its page may be worth capturing again."""
-LEAST_FIRST = 98
-"""Percent that a measured replay has to show so that no other format is opened before it."""
 ESTIMATE, RESOURCES = "text", "resources"
 """Measures that a hook makes at the capture: words of the sent page among those of the saved one, and files kept."""
 
@@ -33,49 +32,76 @@ class Count(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What was counted of the replay of one page. ``problem``: why nothing could be."""
+    """What was counted of the replay of one page, or of a saved copy. ``problem``: why nothing could be.
+
+    ``is_covered``: a window was closed before the picture was taken, which may lie over the page here: its tiles say
+    nothing of how whole it is.
+    """
 
     words: Count | None = None
     tiles: Count | None = None
     problem: str = ""
+    is_covered: bool = False
     scripted: "Score | None" = None
     """The same of its replay with scripts; None where nothing lacks without them."""
+    copies: Mapping[str, "Score"] = field(default_factory=dict)
+    """The same of its saved copies, by the key of their format."""
 
     @property
     def percent(self) -> int | None:
         """The lower one; None where nothing was counted."""
-        return min((count.percent for count in (self.words, self.tiles) if count is not None), default=None)
+        counts = (self.words, None if self.is_covered else self.tiles)
+        return min((count.percent for count in counts if count is not None), default=None)
 
     def measures(self) -> list[dict[str, JSON]]:
-        """The same as people read it."""
+        """The same as people read it; ``format``: of what, see :func:`percents_of`."""
         if self.problem:
             return [{"name": "replay", "percent": None, "sentence": self.problem}]
-        words, tiles = _words(self.words), _tiles(self.tiles)
-        measures = [_measure("words", self.words, words), _measure("picture", self.tiles, tiles)]
+        measures = [*_measures_of(self, "replay", "", "The replay")]
         if self.scripted is not None:
-            measures += [one | {"name": f"{one['name']} with scripts"} for one in self.scripted.measures()]
+            measures += _measures_of(self.scripted, "scripts", " with scripts", "The replay")
+        for key, copy in self.copies.items():
+            measures += _measures_of(copy, key, f" of {key}", "The saved copy")
         return measures
 
 
-def _measure(name: str, count: Count | None, sentence: str) -> dict[str, JSON]:
-    return {"name": name, "percent": None if count is None else count.percent, "sentence": sentence}
+def _measures_of(score: Score, key: str, of: str, what: str) -> Iterator[dict[str, JSON]]:
+    tiles = _tiles(score.tiles, what) + (_COVERED if score.is_covered and score.tiles is not None else "")
+    for name, count, sentence in (("words", score.words, _words(score.words, what)), ("picture", score.tiles, tiles)):
+        percent = None if count is None else count.percent
+        yield {"name": name + of, "format": key, "percent": percent, "sentence": sentence}
 
 
-def _words(count: Count | None) -> str:
+_COVERED = " A window that was closed before the picture was taken may cover it."
+
+
+def _words(count: Count | None, what: str) -> str:
     if count is None:
         return "Not measured: the page showed no words, or was not saved after its scripts."
     if count.found == count.wanted:
-        return f"The replay shows all {count.wanted:,} words of the page."
-    return f"The replay shows {count.found:,} of the {count.wanted:,} words of the page."
+        return f"{what} shows all {count.wanted:,} words of the page."
+    return f"{what} shows {count.found:,} of the {count.wanted:,} words of the page."
 
 
-def _tiles(count: Count | None) -> str:
+def _tiles(count: Count | None, what: str) -> str:
     if count is None:
         return "Not measured: no picture was kept, or there is nothing but background in it."
     if count.found == count.wanted:
-        return "The replay looks like the picture that was kept."
+        return f"{what} looks like the picture that was kept."
     share = f"{count.found:,} of the {count.wanted:,} tiles"
-    return f"{share} of the picture that are not background look the same in the replay."
+    return f"{share} of the picture that are not background look the same in {what[0].lower()}{what[1:]}."
+
+
+def percents_of(snapshot: Snapshot) -> dict[str, int]:
+    """The lowest that was measured of each format, by its key: ``replay``, ``scripts`` (with them), a saved copy's."""
+    percents: dict[str, int] = {}
+    for one in filter(None, snapshot.measures or []):
+        if isinstance(percent := one.get("percent"), int) and isinstance(key := one.get("format"), str):
+            percents[key] = min(percent, percents.get(key, percent))
+    for key, whole in (("replay", snapshot.quality), ("scripts", snapshot.quality_with_scripts)):
+        if whole is not None:
+            percents.setdefault(key, whole)
+    return percents
 
 
 def record_score(snapshot_id: UUID, sealed_at: datetime | None, score: Score) -> bool:
@@ -107,6 +133,13 @@ def is_lossy(snapshot_id: UUID, percent: int | None, with_scripts: int | None = 
         return False
     estimate = estimate_of(measures)
     return with_scripts is not None or estimate is None or estimate >= LEAST_GOOD
+
+
+def closed_a_window(snapshot: Snapshot) -> bool:
+    """Whether something that lay over the page was closed at its capture, before its picture was taken."""
+    results = ArchiveResult.objects.filter(snapshot=snapshot, plugin="modalcloser", status="succeeded")
+    facts = (one for said in results.values_list("output_json", flat=True) if isinstance(said, list) for one in said)
+    return any(isinstance(fact, dict) and fact.get("closed") for fact in facts)
 
 
 def measures_of(said: JSON) -> list[dict[str, JSON]]:

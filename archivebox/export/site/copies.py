@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from archivebox.contract.formats import Format, FormatKind, best_of, formats_of
+from archivebox.core.outputs.opening import opening_of
 from archivebox.export.pages import ExportedPage
 from archivebox.hooks import outputs_of
 
@@ -49,7 +50,7 @@ class PageCopies:
     article: str
     """Path of the HTML of its article; empty where there is none."""
     copies: tuple[Copy, ...]
-    """The best saved page, which has all that it needs in it, and pictures, PDFs, films and sound."""
+    """The best saved page, which has all that it needs in it, and pictures, PDFs, films and sound: as they open."""
     thumbnail: str
     pictures: tuple[str, ...]
     """Those of the article, which lie beside it."""
@@ -63,13 +64,15 @@ def copies_of(page: ExportedPage) -> PageCopies:
     found, there = formats_of(page.results, outputs_of), set(page.files())
     readers = (f"{one.plugin}/{one.file.name}" for one in found if one.kind is FormatKind.READER and one.file)
     article = next((path for path in readers if path in there), "")
-    copies = [copy for one in found if (copy := _copy(one)) and copy.source in there]
+    first = opening_of(page.snapshot, page.results, has_replay=False).format
+    ordered = [*([first] if first else []), *(one for one in found if one != first)]
+    copies = [copy for one in ordered if (copy := _copy(one)) and copy.source in there]
     saved = [copy for copy in copies if copy.kind is FormatKind.PAGE][:1]
-    rest = [copy for copy in copies if copy.kind is not FormatKind.PAGE]
+    copies = [copy for copy in copies if copy.kind is not FormatKind.PAGE or copy in saved]
     thumbnail = _thumbnail(page)
     beside = str(PurePosixPath(article).parent) + "/"
     pictures = (path for path in sorted(there) if article and path.startswith(beside) and _is_picture(path))
-    return PageCopies(article, (*saved, *rest), thumbnail if thumbnail in there else "", tuple(pictures))
+    return PageCopies(article, tuple(copies), thumbnail if thumbnail in there else "", tuple(pictures))
 
 
 def _copy(one: Format) -> Copy | None:

@@ -117,10 +117,8 @@ def _pages(
 ) -> Iterator[tuple[str, str]]:
     """The pages of one page: what is read, and what was saved, by file name."""
     saved = next((copy for copy in shown if copy.kind is FormatKind.PAGE), None)
-    rest = [copy for copy in shown if copy.kind is not FormatKind.PAGE]
     named = [("Reader" if found.article else "Text", _READING)] if found.article or text or not shown else []
-    named += [(saved.label, _FRAME)] if saved else []
-    named += [(copy.label, copy.name) for copy in rest]
+    named += [(copy.label, _FRAME if copy is saved else copy.name) for copy in shown]
     yield _READING, html.reading_page(entry, html.links_to(named, _READING), _content(page, found, shown, text))
     if saved:
         yield _FRAME, html.framed_page(entry, html.links_to(named, _FRAME), saved.name)

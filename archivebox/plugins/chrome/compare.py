@@ -4,13 +4,14 @@
     compare.py CHANNEL [--idle]
 
 Both speak over CHANNEL, the number of a socket, in JSON lines. `{"type": "Ready"}` comes first. A page is `{"replay":
-…, "saved": …, "scripted": …, "picture": path}`: its replay, the page as it was saved after its scripts, and its replay
-with scripts, each as a pair of address and sandbox or null; and the picture that was kept of it, or "". Each is shown
-in a frame, as in the app; scripts run in the last alone, which is shown where something lacks without them. What a page
-wants of its origin is a line to whoever asks, `{"type": "Asked", "url": …, "kind": …, "method": …, "headers": {…},
-"body": base64}`, answered by `{"status": 200, "headers": {…}, "body": base64}`, status 0 where there is nothing. Lines
-about the page are `{"type": "Replayed", "tiles": [same, of], "words": [found, of]}`, then `{"type": "Compared",
-"scripted": {…}}` with the same of the last or null. Or `{"type": "NotCompared", "sentence": …}`.
+…, "saved": …, "scripted": …, "copies": {name: …}, "picture": path}`: its replay, the page as it was saved after its
+scripts, its replay with scripts, each as a pair of address and sandbox or null, saved copies as such pairs; and the
+picture that was kept of it, or "". Each is shown in a frame, as in the app; scripts run in "scripted" alone, which is
+shown, as copies are, where something lacks in the replay. What a page wants of its origin is a line to whoever asks,
+`{"type": "Asked", "url": …, "kind": …, "method": …, "headers": {…}, "body": base64}`, answered by `{"status": 200,
+"headers": {…}, "body": base64}`, status 0 where there is nothing. Lines about the page are `{"type": "Replayed",
+"tiles": [same, of], "words": [found, of]}`, then `{"type": "Compared", "scripted": {…}, "copies": {name: {…}}}` with
+the same of these or null. Or `{"type": "NotCompared", "sentence": …}`.
 
 `--idle`: everything else that runs on this machine goes first.
 """
@@ -190,8 +191,16 @@ def _next_line() -> dict[str, Any]:
     return said
 
 
-def compare(browser: IsolatedBrowser, replay: Shown, saved: Shown | None, scripted: Shown | None, picture: str) -> None:
-    """Count the words and tiles of both replays that are there."""
+def compare(
+    browser: IsolatedBrowser,
+    *,
+    replay: Shown,
+    saved: Shown | None,
+    scripted: Shown | None,
+    copies: dict[str, Shown],
+    picture: str,
+) -> None:
+    """Count the words and tiles of both replays that are there, and of copies."""
     kept = read_picture(picture) if picture else None
     size = kept.size if kept is not None else browser.window
     wanted = None if saved is None else _look(browser, saved, size)[0]
@@ -203,15 +212,19 @@ def compare(browser: IsolatedBrowser, replay: Shown, saved: Shown | None, script
             counts["tiles"] = tiles_alike(kept, packed_alike(picture, read_picture(seen)))
         return counts
 
+    def counted_if_shown(name: str, shown: Shown, *, scripts: bool = False) -> Counts | None:
+        try:
+            return counted(shown, scripts=scripts)
+        except (SlowPageError, CommandFailed, CallTimeout) as error:
+            log(f"{name} was not measured: {error}")
+            return None
+
     counts = counted(replay)
     emit("Replayed", **counts)
-    with_scripts = None
-    if scripted is not None and any(found < of for found, of in counts.values()):
-        try:
-            with_scripts = counted(scripted, scripts=True)
-        except (SlowPageError, CommandFailed, CallTimeout) as error:
-            log(f"not measured with scripts: {error}")
-    emit("Compared", scripted=with_scripts)
+    lacks = any(found < of for found, of in counts.values())
+    counted_copies = {name: counted_if_shown(name, copy) or {} for name, copy in copies.items() if lacks}
+    with_scripts = counted_if_shown("scripted", scripted, scripts=True) if scripted is not None and lacks else None
+    emit("Compared", scripted=with_scripts, copies=counted_copies)
 
 
 def _look(

@@ -17,9 +17,9 @@ def label_of_host(host: str) -> str:
 
 
 def origin_of_view(replay: Replay, label: str, app_host: str) -> str:
-    """Scheme, host and port of a view; ValueError where snapshots have no host names of their own."""
-    if not replay.isolates(app_host):
-        raise ValueError("scripts run only where each snapshot has a host name of its own")
+    """Scheme, host and port of a view; ValueError where no scripts may run."""
+    if not replay.runs_scripts(app_host):
+        raise ValueError("scripts run only where each snapshot has a host name of its own, on another site")
     if replay.url:
         return replay.url.replace("*", f"{_PREFIX}{label}")
     return f"http://{_PREFIX}{label}.{LOCAL_NAMES[0]}:{replay.port}"

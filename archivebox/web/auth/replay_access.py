@@ -14,7 +14,7 @@ from django.utils.crypto import constant_time_compare
 
 from archivebox.accounts.permission import viewer_scope
 from archivebox.base_models.visibility import ViewerScope
-from archivebox.replay.capability import PUBLIC, Capability, Purpose
+from archivebox.replay.capability import LINK, PUBLIC, Capability, Purpose
 from archivebox.replay.folders import PageFiles, files_of, visible_files
 from archivebox.replay.listener import EndedError
 from archivebox.replay.origins import host_name
@@ -26,9 +26,6 @@ from archivebox.search.share import ShareLink, usable_share_link
 from archivebox.web import settings
 from archivebox.web.auth.sessions import SessionStore, digest
 
-_LINK = "share-"
-"""How the viewer of a capability begins that a share link gives."""
-
 
 def viewer_of(request: HttpRequest) -> str:
     """Whom a capability is for; it ends with this session, and says nothing of its key."""
@@ -38,7 +35,7 @@ def viewer_of(request: HttpRequest) -> str:
 def folder_opened_by(right: Capability) -> PageFiles | None:
     """The files that ``right`` opens; EndedError where its viewer has left. Blocks; leaves no connection open."""
     try:
-        if right.purpose is Purpose.SHARED:
+        if right.is_shared:
             return _shared_files(right)
         scope = _viewer_scope(right)
         if scope is None:
@@ -77,13 +74,13 @@ def is_known_host(host: str) -> bool:
 
 def viewer_of_link(link: ShareLink) -> str:
     """Whom the capability of a shared page is for: it ends with the link."""
-    return f"{_LINK}{link.pk.hex}"
+    return f"{LINK}{link.pk.hex}"
 
 
 def _shared_files(right: Capability) -> PageFiles:
     """EndedError where the link was revoked, has expired, or shows this page no more."""
     try:
-        link = usable_share_link(UUID(right.viewer.removeprefix(_LINK)))
+        link = usable_share_link(UUID(right.viewer.removeprefix(LINK)))
         page = None if link is None else link.page(right.snapshot_id)
     except (ValueError, SearchUnavailableError):  # a QueryError is the first
         raise EndedError from None

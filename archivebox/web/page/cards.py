@@ -146,19 +146,6 @@ class Card:
         return self.pictures.get("icon", NONE)[1]
 
     @property
-    def copy(self) -> str:
-        """Address of the best copy that can be looked at by itself; empty where there is none."""
-        previews = (
-            (output.rank, address_of(result.plugin, name))
-            for result in self.results
-            for output in outputs_of(result.plugin)
-            for name in filter(output.matches, result.output_files)
-            if output.role == "preview"
-        )
-        best = min(previews, default=None)
-        return self.base() + best[1] if best else ""
-
-    @property
     def is_busy(self) -> bool:
         return self.snapshot.status in Snapshot.OPEN
 

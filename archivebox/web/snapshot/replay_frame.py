@@ -5,18 +5,18 @@ nothing was recorded. The banner around it is the page's own. What hooks have es
 results (``measures``, docs/plugin-contract.md); it is a stranger's, and read with care.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from urllib.parse import quote
 from uuid import UUID
 
 from django.http import HttpRequest
 
-from archivebox.contract.formats import Format, FormatKind, formats_of
+from archivebox.contract.formats import Format
 from archivebox.core.archiveresult import ArchiveResult
-from archivebox.core.outputs.replay_quality import ESTIMATE, LEAST_FIRST, LEAST_GOOD, estimate_of, measures_of
+from archivebox.core.outputs.replay_quality import ESTIMATE, LEAST_GOOD, estimate_of, measures_of
 from archivebox.core.page_storage.folder import local_folder
 from archivebox.core.snapshot import Snapshot
-from archivebox.hooks import outputs_of
 from archivebox.lib.jsonl import JSON
 from archivebox.replay import capability
 from archivebox.replay.addresses import path_of
@@ -62,7 +62,6 @@ class Quality:
     with_scripts: int | None
     estimate: int | None
     """Percent of its words that the page had as it was sent; None: not known."""
-    is_built_by_scripts: bool
     measures: tuple[QualityMeasure, ...]
 
     @property
@@ -78,16 +77,6 @@ class Quality:
     def may_be_better(self) -> bool:
         """Whether to capture the page again may help: what was not had may be had another time."""
         return any(one.missing for one in self.measures)
-
-    @property
-    def why_poor(self) -> str:
-        """Why another format opens first, as a sentence: as measured, else by the estimate. Empty: the replay does."""
-        if self.percent is not None:
-            sentence = f"Without its scripts, the replay shows {self.percent} % of this page."
-            return sentence if self.percent < LEAST_FIRST else ""
-        if self.estimate is not None and self.estimate < LEAST_GOOD:
-            return f"This page is built by scripts: {self.estimate} % of its words were in what the server sent."
-        return "This page is built by scripts." if self.is_built_by_scripts else ""
 
     @property
     def of_scripts(self) -> str:
@@ -111,7 +100,6 @@ def quality_of(snapshot: Snapshot, results: Iterable[ArchiveResult]) -> Quality:
         snapshot.quality,
         snapshot.quality_with_scripts,
         estimate_of(estimates),
-        any(one.get("built_by_scripts") is True for one in said),
         tuple(map(_measure, entries)),
     )
 
@@ -139,13 +127,13 @@ def _pairs(said: JSON) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What a ``<iframe>`` of a replayed page needs."""
+    """What a ``<iframe>`` of an archived page needs."""
 
     address: str
     sandbox: str | None
     """None for a PDF: the viewers of browsers work in no sandbox. What is none bears its sandbox in its own header."""
-    may_run: bool
-    """Whether scripts may be switched on: only where each snapshot has an origin of its own."""
+    may_run: bool = False
+    """Whether scripts may be switched on."""
     view: UUID | None = None
     """The key of the script view in which they run."""
 
@@ -154,64 +142,50 @@ class Frame:
         return self.view is not None
 
 
-def preferred_copy(quality: Quality, results: Sequence[ArchiveResult]) -> Format | None:
-    """What to look at first where the replay without scripts shows too little: the best saved copy, else the picture.
-
-    None: the replay is good enough, as far as is known, or there is nothing else.
-    """
-    if not quality.why_poor:
-        return None
-    formats = [one for one in formats_of(results, outputs_of) if one.files and not one.is_aside]
-    copies = (one for kind in (FormatKind.PAGE, FormatKind.PICTURE) for one in formats if one.kind is kind)
-    return next(copies, None)
-
-
 def index_of(snapshot: Snapshot) -> RecordingIndex:
     """What was recorded of a snapshot."""
     return indices.of(local_folder(snapshot))
 
 
-def shared_frame(request: HttpRequest, snapshot: Snapshot, link: ShareLink) -> Frame | None:
-    """The frame of the recorded page for whoever has a share link: without scripts, and links lead nowhere."""
-    folder = local_folder(snapshot)
-    url = indices.of(folder).page(snapshot.url, snapshot.final_url)
-    if not url:
-        return None
-    address = shared_base(request, snapshot, link) + url
-    limits = sandbox(own=replay().isolates(request.get_host()), scripts=False, links=False)
-    return Frame(address, None if is_pdf(folder, url) else limits, may_run=False)
+def base_of(request: HttpRequest, snapshot: Snapshot, link: ShareLink | None = None, file: str = "") -> str:
+    """What the addresses of a page's recording and files begin with, for whoever asks, or has a share link.
 
-
-def shared_base(request: HttpRequest, snapshot: Snapshot, link: ShareLink) -> str:
-    """What the addresses of a shared page's recording begin with."""
-    token = capability.grant(snapshot.pk, viewer_of_link(link), Purpose.SHARED)
+    ``file``: the only one that they open.
+    """
+    viewer = viewer_of(request) if link is None else viewer_of_link(link)
+    purpose = Purpose.FILE if file else Purpose.FILES if link is None else Purpose.SHARED
+    token = capability.grant(snapshot.pk, viewer, purpose, file)
     origin = replay().origin(snapshot.pk, request.get_host())
     return f"{origin}/{token}/{path_of(our_address(request), moment_of(snapshot), '')}"
 
 
-def frame_of(request: HttpRequest, snapshot: Snapshot) -> Frame | None:
-    """The frame of the recorded page, without scripts."""
-    folder = local_folder(snapshot)
+def frame_of(
+    request: HttpRequest, snapshot: Snapshot, copy: Format | None = None, link: ShareLink | None = None
+) -> Frame | None:
+    """The frame of the recorded page without scripts, or of a copy of it; None where neither is there.
+
+    ``link``: whoever looks has this share link: links of the page lead nowhere.
+    """
+    folder, host = local_folder(snapshot), request.get_host()
     url = indices.of(folder).page(snapshot.url, snapshot.final_url)
-    if not url:
+    file = f"{copy.plugin}/{copy.file.name}" if copy is not None and copy.file is not None else ""
+    if not (file or url):
         return None
-    may_run = replay().isolates(request.get_host())
-    token = capability.grant(snapshot.pk, viewer_of(request), Purpose.FILES)
-    path = path_of(our_address(request), moment_of(snapshot), url)
-    origin = replay().origin(snapshot.pk, request.get_host())
-    if is_pdf(folder, url):
-        return Frame(f"{origin}/{token}/{path}", None, may_run=False)
-    return Frame(f"{origin}/{token}/{path}", sandbox(own=may_run, scripts=False), may_run)
+    has_viewer = not file and is_pdf(folder, url)
+    base = base_of(request, snapshot, link, "" if link is None else file)
+    limits = None if has_viewer else sandbox(own=replay().isolates(host), scripts=False, links=link is None)
+    may_run = link is None and bool(url) and not has_viewer and replay().runs_scripts(host)
+    return Frame(base + (quote(file) or url), limits, may_run)
 
 
 def scripted_frame(request: HttpRequest, snapshot: Snapshot) -> Frame | None:
-    """The frame of the recorded page with its scripts; only in the answer to a POST, so that no link switches them on.
+    """The frame of the recorded page with its scripts; only where a person asks for it, so that no link does.
 
-    None where nothing was recorded, or where snapshots have no host names of their own.
+    None where nothing was recorded, or where no scripts may run.
     """
     folder = local_folder(snapshot)
     url = indices.of(folder).page(snapshot.url, snapshot.final_url)
-    if not url or is_pdf(folder, url) or not replay().isolates(request.get_host()):
+    if not url or is_pdf(folder, url) or not replay().runs_scripts(request.get_host()):
         return None
     view, label = create_script_view(snapshot, viewer_of(request), url)
     address = origin_of_view(replay(), label, request.get_host()) + place_of(url).address(url)

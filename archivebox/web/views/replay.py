@@ -15,12 +15,14 @@ from django.utils.http import urlencode
 
 from archivebox.accounts.permission import reachable_snapshots, viewer_scope
 from archivebox.accounts.roles import Action
+from archivebox.core.outputs.opening import opening_of
 from archivebox.core.snapshot import Snapshot
 from archivebox.imports.readers.old_page import REST, place_of
 from archivebox.lib.urls import BadUrl, parse_url
 from archivebox.replay.moments import moment_of, nearest, neighbours, read_moment
 from archivebox.web.auth.page_access import may_see, public_if
-from archivebox.web.snapshot.replay_frame import frame_of, index_of, preferred_copy, quality_of, scripted_frame
+from archivebox.web.snapshot.replay_frame import frame_of, index_of, scripted_frame
+from archivebox.web.views.shell import opens_with_scripts
 
 LATEST = "latest"
 FAILURES_SHOWN = 50
@@ -46,21 +48,25 @@ def page(request: HttpRequest, when: str, url: str) -> HttpResponse:
 
 
 def _shown(request: HttpRequest, snapshot: Snapshot, when: str, wanted: str) -> HttpResponse:
-    scripts = request.method == "POST" and "scripts" in request.POST
-    frame = (scripted_frame(request, snapshot) if scripts else None) or frame_of(request, snapshot)
+    frame = frame_of(request, snapshot)
     if frame is None:
         return redirect("snapshot", snapshot.pk)
     if (when, wanted) != (moment_of(snapshot), snapshot.url):
         return redirect(address_of(snapshot))
+    results = list(snapshot.archiveresult_set.all())
+    scripts = frame.may_run and opens_with_scripts(request)
+    opening = opening_of(snapshot, results, has_replay=True, scripts=scripts)
+    if opening.runs_scripts or (request.method == "POST" and "scripts" in request.POST):
+        frame = scripted_frame(request, snapshot) or frame
+    elif opening.copy:
+        frame = frame_of(request, snapshot, opening.copy) or frame
     older, newer = neighbours(snapshot, viewer_scope(request.user))
     index = index_of(snapshot)
-    results = list(snapshot.archiveresult_set.all())
-    quality = quality_of(snapshot, results)
     context = {
         "snapshot": snapshot,
         "frame": frame,
-        "quality": quality,
-        "copy": None if frame.runs else preferred_copy(quality, results),
+        "why": opening.why,
+        "copy": None if frame.runs else opening.copy,
         "kept": index.count,
         "failures": sorted(index.failures.items())[:FAILURES_SHOWN],
         "failed": len(index.failures),

@@ -15,6 +15,8 @@ from archivebox.accounts.permission import reachable_snapshots
 from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
 from archivebox.contract.formats import FormatKind, best_of
+from archivebox.core.archiveresult import ArchiveResult
+from archivebox.core.outputs.opening import opening_of
 from archivebox.core.snapshot import Snapshot
 from archivebox.hooks import outputs_of
 from archivebox.search.backend import SearchUnavailableError
@@ -32,7 +34,7 @@ from archivebox.web.auth.page_access import account_of, allows, requires
 from archivebox.web.page.list_paging import page_of
 from archivebox.web.page.redirects import back_to, public_address
 from archivebox.web.snapshot.format_views import article_of
-from archivebox.web.snapshot.replay_frame import shared_base, shared_frame
+from archivebox.web.snapshot.replay_frame import base_of, frame_of
 
 
 def own_shares(request: HttpRequest) -> ShareLinkQuerySet:
@@ -134,7 +136,10 @@ def _page(request: HttpRequest, token: str, link: ShareLink, snapshot_id: UUID) 
     if snapshot is None:
         return _closed(request, 404, _GONE)
     _count(request, link)
-    frame, article = shared_frame(request, snapshot, link), _article(request, snapshot, link)
+    results = list(snapshot.archiveresult_set.all())
+    frame, article = frame_of(request, snapshot, link=link), _article(request, snapshot, link, results)
+    copy = opening_of(snapshot, results, has_replay=frame is not None).copy
+    frame = frame_of(request, snapshot, copy, link) if copy else frame
     shows_article = article is not None and (frame is None or request.GET.get("view") == "article")
     context = {
         "token": token,
@@ -147,12 +152,14 @@ def _page(request: HttpRequest, token: str, link: ShareLink, snapshot_id: UUID) 
     return _answer(render(request, "web/shared/page.html", context))
 
 
-def _article(request: HttpRequest, snapshot: Snapshot, link: ShareLink) -> dict[str, object] | None:
+def _article(
+    request: HttpRequest, snapshot: Snapshot, link: ShareLink, results: list[ArchiveResult]
+) -> dict[str, object] | None:
     """The best article, whose links lead to the live web; None where none was kept."""
-    best = best_of(list(snapshot.archiveresult_set.all()), outputs_of, "reader")
+    best = best_of(results, outputs_of, "reader")
     if best is None or best.file is None or best.kind is not FormatKind.PAGE:
         return None
-    return article_of(snapshot, best, best.file, shared_base(request, snapshot, link), "")
+    return article_of(snapshot, best, best.file, base_of(request, snapshot, link), "")
 
 
 def _count(request: HttpRequest, link: ShareLink) -> None:

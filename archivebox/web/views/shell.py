@@ -35,6 +35,7 @@ CHOICES = {
     "density": ("comfortable", "compact"),
     "view": ("cards", "list", "table"),
     "opens": ("page", "copy", "original"),
+    "scripts": ("off", "on"),
 }
 """What can be chosen of each; the first is what nobody has chosen."""
 COLUMNS = ("when", "host", "status", "kept", "tags", "versions", "size", "quality", "type", "crawl")
@@ -43,12 +44,15 @@ COLUMNS = ("when", "host", "status", "kept", "tags", "versions", "size", "qualit
 
 @dataclass(frozen=True, slots=True)
 class DisplayPreferences:
-    """What one person has chosen, or not. ``opens``: what a click in a list leads to."""
+    """What one person has chosen, or not. ``opens``: what a click in a list leads to. ``scripts``: whether pages that
+    need their scripts open with them, where they may run.
+    """
 
     theme: str = CHOICES["theme"][0]
     density: str = CHOICES["density"][0]
     view: str = CHOICES["view"][0]
     opens: str = CHOICES["opens"][0]
+    scripts: str = CHOICES["scripts"][0]
     columns: tuple[str, ...] = ("when", "host", "status", "kept", "tags", "size")
 
     def chosen(self, wanted: Mapping[str, str]) -> Self:
@@ -69,6 +73,11 @@ class DisplayPreferences:
 
 def display_preferences_of(request: HttpRequest) -> DisplayPreferences:
     return DisplayPreferences().chosen(dict(parse_qsl(request.COOKIES.get(COOKIE, ""), keep_blank_values=True)))
+
+
+def opens_with_scripts(request: HttpRequest) -> bool:
+    """Whether whoever asks wants pages that need their scripts to open with them."""
+    return display_preferences_of(request).scripts == "on"
 
 
 @require_POST

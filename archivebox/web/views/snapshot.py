@@ -15,6 +15,7 @@ from archivebox.contract.formats import File, Format, FormatKind, best_of, forma
 from archivebox.contract.verdicts import State, judge
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.crawl_control.retry import RETRIABLE
+from archivebox.core.outputs.opening import PAGES, REPLAY, opening_of
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.unchanged_check import UnchangedCheck
 from archivebox.core.versions.text_differences import compare
@@ -32,14 +33,13 @@ from archivebox.web.page.visibility_form import SEEN_BY
 from archivebox.web.snapshot.file_excerpts import NOTHING, FileExcerpt, address_of, read_part
 from archivebox.web.snapshot.format_views import Stage, files_stage, stage_of
 from archivebox.web.snapshot.plugin_templates import Place, drawn, has_template, title_of
-from archivebox.web.snapshot.replay_frame import frame_of, index_of, preferred_copy, quality_of, scripted_frame
+from archivebox.web.snapshot.replay_frame import frame_of, index_of, quality_of, scripted_frame
 from archivebox.web.snapshot.result_list import group_results, timeline_of
 from archivebox.web.snapshot.version_strip import linked_from, strip_of
 from archivebox.web.views.shares import shares_of
+from archivebox.web.views.shell import opens_with_scripts
 
 PROCESSES_SHOWN = 400
-PAGES = frozenset({"", "text/html", "application/xhtml+xml"})
-"""Media types of URLs whose replay is worth a look: of a picture or a PDF its file is."""
 KEYS = 9
 """Formats that a digit opens."""
 
@@ -73,7 +73,7 @@ def one(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
 
 
 def _wants_scripts(request: HttpRequest) -> bool:
-    return request.method == "POST" and replay().isolates(request.get_host())
+    return request.method == "POST" and replay().runs_scripts(request.get_host())
 
 
 class Showing:
@@ -86,13 +86,16 @@ class Showing:
         self.verdict = judge(snapshot.status, snapshot.http_status, results, outputs_of)
         self._snapshot, self._results = snapshot, results
         self._file = request.GET.get("file", "")
+        self._runs_scripts = replay().runs_scripts(request.get_host())
         self._sandbox = sandbox(own=replay().isolates(request.get_host()), scripts=self.scripts)
         self._frame = frame_of(request, snapshot) if snapshot.mime_type in PAGES else None
         self._quality = quality_of(snapshot, results)
-        self._copy = preferred_copy(self._quality, results)
+        scripts = self._frame is not None and self._frame.may_run and opens_with_scripts(request)
+        self._opening = opening_of(snapshot, results, has_replay=self._frame is not None, scripts=scripts)
         self.formats = self._formats()
         self.chosen = self._choose(request.GET.get("view", ""))
-        if self.scripts and self.chosen and self.chosen.kind is FormatKind.REPLAY:
+        is_asked = self.scripts or (self._opening.runs_scripts and not request.GET.get("view"))
+        if is_asked and self.chosen and self.chosen.kind is FormatKind.REPLAY:
             self._frame = scripted_frame(request, snapshot)
 
     def context(self) -> dict[str, Any]:
@@ -111,9 +114,10 @@ class Showing:
             "scripts": self.scripts,
             "frame": self._frame,
             "may_run": self._may_run,
-            "may_script": self._frame is not None and "allow-same-origin" in self._sandbox,
+            "may_script": self._frame is not None and self._frame.may_run,
             "is_full": self.is_full,
-            "copy": None if self.scripts else self._copy,
+            "why": self._opening.why,
+            "copy": None if self.scripts else self._opening.copy,
             "quality": self._quality if self._frame else None,
             "missing": len(index_of(self._snapshot).failures) if self._frame else 0,
         }
@@ -122,16 +126,15 @@ class Showing:
     def _may_run(self) -> bool:
         """Whether the chosen format is a page whose scripts may be switched on: only on an origin of its own."""
         is_page = self.chosen is not None and self.chosen.kind in {FormatKind.REPLAY, FormatKind.PAGE}
-        return is_page and "allow-same-origin" in self._sandbox
+        return is_page and self._runs_scripts
 
     def _formats(self) -> list[Format]:
-        replayed = Format("replay", FormatKind.REPLAY, "Replay", "", "succeeded", (File("", 0, "text/html"),))
-        first = [*([self._copy] if self._copy else []), *([replayed] if self._frame else [])]
         declared = formats_of(self._results, outputs_of)
+        first = self._opening.format
         size = sum({one.plugin: one.output_size for one in self._results}.values())
         files = Format("files", FormatKind.FILES, "Files", "", "succeeded", (File("", size, ""),))
-        rest = [one for one in declared if one != self._copy]
-        return [*first, *rest, *self._drawn_alone(declared), files]
+        rest = [one for one in ([REPLAY] if self._frame else []) + declared if one != first]
+        return [*([first] if first else []), *rest, *self._drawn_alone(declared), files]
 
     def _drawn_alone(self, declared: list[Format]) -> list[Format]:
         """Formats of plugins that declare none to look at, and draw one themselves."""

@@ -13,7 +13,7 @@ from archivebox.base_models.rows import new_id
 from archivebox.base_models.users import system_user
 from archivebox.contract.reasons import Reason, sentence
 from archivebox.core.models import ArchiveResult, Snapshot
-from archivebox.core.outputs.replay_quality import Count, Score, is_lossy, record_score
+from archivebox.core.outputs.replay_quality import Count, Score, is_lossy, percents_of, record_score
 from archivebox.crawls.models import Crawl
 from archivebox.jobs.action import DeferredError
 from archivebox.jobs.actions import ACTIONS
@@ -121,6 +121,29 @@ def test_words_and_tiles_of_a_replay_are_counted_and_the_lower_one_is_its_qualit
     assert (browser.parent_id, browser.status, script.status) == (script.pk, "exited", "exited")
     assert not script.is_running
     assert not browser.is_running
+
+
+@pytest.mark.browser
+def test_saved_copies_are_measured_and_a_window_that_was_closed_makes_no_replay_poor() -> None:
+    built, covered = rows = sealed("built", "covered")
+    keep(built, CALM.format("Loading", ""), saved=CALM.format(WORDS * 4, ""))
+    copy = built.path / "singlefile" / "singlefile.html"
+    copy.parent.mkdir()
+    copy.write_text(f"<!doctype html><p>{WORDS * 2}")
+    files = {"singlefile.html": {"size": copy.stat().st_size, "mimetype": "text/html"}}
+    ArchiveResult.objects.create(snapshot=built, plugin="singlefile", status="succeeded", output_files=files)
+    window = "<div style='position: fixed; inset: 0; background: black'>Accept all</div>"
+    keep(covered, CALM.format(WORDS, window), saved=CALM.format(WORDS, ""))
+    closed = [{"kind": "window", "by": "its button", "name": "Accept all", "closed": True}]
+    ArchiveResult.objects.create(snapshot=covered, plugin="modalcloser", status="succeeded", output_json=closed)
+    carried_out(asked_for(rows))
+    built.refresh_from_db()
+    percents = percents_of(built)
+    assert (percents["replay"], percents["singlefile"]) == (0, 0)
+    assert ("words of singlefile", 50) in measured(built)[1]
+    covered.refresh_from_db()
+    assert covered.quality == 100
+    assert percents_of(covered)["replay"] < 50, "it is covered, so that what is not may open first"
 
 
 @pytest.mark.browser

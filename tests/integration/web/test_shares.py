@@ -16,6 +16,7 @@ ARTICLE = """
 import sys
 from archivebox.core.models import ArchiveResult, Snapshot
 page = Snapshot.objects.get(pk=sys.argv[1])
+Snapshot.objects.filter(pk=page.pk).update(quality=None)
 folder = page.path / "article"
 (folder / "pictures").mkdir(parents=True)
 (folder / "article.html").write_text('<p>Only the words</p><img src="pictures/a.png">')
@@ -82,6 +83,19 @@ def test_a_link_opens_no_other_file_and_no_other_page(library: Library) -> None:
     assert replayed(library, base.replace(library.snapshot, library.other)).status == 403
     assert library.stranger().get(f"{link}{library.other}/").status == 404
     assert library.stranger().get(f"/snapshots/{library.snapshot}/").headers["location"].startswith("/login/")
+
+
+def test_what_opens_first_of_a_poor_replay_is_shared_alone_of_the_files(library: Library) -> None:
+    link = share(library, snapshot=library.snapshot)
+    change(library, "core.models", "Snapshot", library.snapshot, "quality=12")
+    frame = framed(library.stranger().get(link))
+    shown = replayed(library, frame)
+    assert frame.endswith("/singlefile/singlefile.html")
+    assert (shown.status, shown.headers["cache-control"]) == (200, "no-store")
+    assert "allow-top-navigation" not in shown.headers["content-security-policy"], "links lead nowhere"
+    assert replayed(library, frame.replace("singlefile.html", "other.html")).status == 403
+    assert replayed(library, frame.replace("singlefile/singlefile.html", library.url)).status == 403
+    change(library, "core.models", "Snapshot", library.snapshot, "quality=None")
 
 
 @pytest.mark.parametrize(

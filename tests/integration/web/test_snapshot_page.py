@@ -295,7 +295,8 @@ def test_the_saved_copy_of_a_page_built_by_scripts_comes_first(client: Client, s
     offer = 'This page is built by scripts. <a href="?view=singlefile">'
     assert offer in page(client, snapshot, "?view=replay")
     archived = page_of(client.get(f"/web/latest/{URL}", follow=True))
-    assert f'This page is built by scripts. <a href="/snapshots/{snapshot.pk}/?view=singlefile">' in archived
+    assert re.search(r'<iframe class="archived-frame" src="[^"]*/singlefile/singlefile.html"', archived)
+    assert "This page is built by scripts. So you see the saved copy." in archived
 
     ArchiveResult.objects.filter(pk=text.pk).update(output_json={"measures": [{"name": "text", "percent": 79}]})
     shown = page(client, snapshot)
@@ -320,6 +321,48 @@ def test_the_saved_copy_of_a_page_built_by_scripts_comes_first(client: Client, s
     assert "So its picture opens first." in shown
     picture.delete()
     assert re.findall(r'href="\?view=([a-z]+)"[^>]*data-key="1"', page(client, snapshot)) == ["replay"]
+
+
+def first(client: Client, snapshot: Snapshot) -> list[str]:
+    return re.findall(r'href="\?view=([a-z]+)"[^>]*data-key="1"', page(client, snapshot))
+
+
+def test_what_shows_most_opens_first_by_the_measure_of_each_format(client: Client, snapshot: Snapshot) -> None:
+    record(snapshot.path, {snapshot.url: Page(b"<p>Loading")})
+    left(snapshot, "singlefile", {"singlefile.html": "<p>whole</p>"})
+    picture = left(snapshot, "screenshot", {"screenshot.png": "picture"})
+    assert first(client, snapshot) == ["replay"]
+    left(snapshot, "quality", {}, output_json={"measures": [{"name": "text", "percent": None}]})
+    assert first(client, snapshot) == ["singlefile"], "a page without words, which scripts may have drawn"
+
+    def measure(replay: int, copy: int) -> None:
+        measures = [{"name": "words", "format": "replay", "percent": replay, "sentence": ""}]
+        measures += [{"name": "words of singlefile", "format": "singlefile", "percent": copy, "sentence": ""}]
+        Snapshot.objects.filter(pk=snapshot.pk).update(quality=replay, quality_with_scripts=99, measures=measures)
+
+    measure(97, 57)
+    assert first(client, snapshot) == ["replay"]
+    measure(90, 95)
+    assert first(client, snapshot) == ["singlefile"]
+    measure(3, 57)
+    assert first(client, snapshot) == ["screenshot"], "of two poor ones neither"
+    picture.delete()
+    assert first(client, snapshot) == ["singlefile"]
+
+    client.post("/look/", {"scripts": "on"})
+    for address in (f"/snapshots/{snapshot.pk}/", f"/web/latest/{URL}"):
+        assert "Stop scripts" in page_of(client.get(address, follow=True)), "99 % with them"
+    measure(98, 100)
+    assert "Run scripts" in page(client, snapshot), "it does not need them"
+
+
+def test_the_text_of_what_is_no_page_opens_before_its_picture(client: Client, snapshot: Snapshot) -> None:
+    left(snapshot, "screenshot", {"screenshot.png": "picture"})
+    left(snapshot, "htmltotext", {"htmltotext.txt": "{}"})
+    left(snapshot, "headers", {"headers.json": "{}"})
+    arrange(Snapshot.objects.filter(pk=snapshot.pk), mime_type="application/json")
+    snapshot.refresh_from_db()
+    assert re.findall(r'href="\?view=([a-z-]+)"[^>]*data-key="1"', page(client, snapshot)) == ["htmltotext-text"]
 
 
 def test_how_much_of_the_page_replay_has_is_said_with_what_it_lacks(client: Client, snapshot: Snapshot) -> None:

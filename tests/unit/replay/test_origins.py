@@ -29,7 +29,28 @@ def test_a_proxy_may_give_host_names_to_snapshots() -> None:
     assert Replay(8001, "https://*.replay.example").origin(KEY, "x") == f"https://{KEY}.replay.example"
     assert Replay(8001, "https://*.replay.example").isolates("x")
     assert not Replay(8001, "https://replay.example").isolates("x")
-    assert not Replay(8001, "http://*.replay.example", keeps_cookies=False).isolates("x"), "a script could log us in"
+
+
+@pytest.mark.parametrize(
+    ("replay_url", "app_host", "runs"),
+    [
+        ("https://*.pages.example.net", "archive.example.org", True),
+        ("https://*.pages.example.org", "archive.example.org", False),
+        ("https://*.archive.example.org", "archive.example.org:443", False),
+        ("https://*.pages-of-ada.co.uk", "archive.ada.co.uk", True),
+        ("https://*.pages.ada.co.uk", "archive.ada.co.uk", False),
+        ("https://*.pages.lan", "archive.lan", True),
+        ("https://*.archive.home.lan", "archive.home.lan", False),
+        ("http://*.replay", "192.0.2.7:8000", True),
+        ("https://pages.example.net", "archive.example.org", False),
+        ("", "localhost:8000", True),
+        ("", "archive.lan:8000", False),
+    ],
+)
+def test_scripts_run_only_on_another_site_than_the_app(replay_url: str, app_host: str, runs: bool) -> None:
+    assert Replay(8001, replay_url).runs_scripts(app_host) is runs
+    elsewhere = Replay(8001, "https://*.pages.example.net", app_url="https://archive.example.net")
+    assert not elsewhere.runs_scripts("localhost"), "the app has another name, too"
 
 
 def test_which_snapshot_a_host_is_for() -> None:
