@@ -240,7 +240,11 @@ _WEB = (
         "BASE_URL", "string", "", "URL by which people reach a server behind a proxy: https://archive.example.org"
     ),
     _collection_setting(
-        "REPLAY_URL", "string", "", "The same for archived pages; a * stands for a host name per snapshot"
+        "REPLAY_URL",
+        "string",
+        "",
+        "The same for archived pages; a * stands for a host name per snapshot. Their scripts can run only with a *, on"
+        " another domain than BASE_URL's",
     ),
     _collection_setting(
         "TRUSTED_PROXIES",

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple
+from urllib.parse import urlsplit
 
 from django.db import DatabaseError, connection
 
@@ -33,6 +34,7 @@ from archivebox.lib.object_store import ObjectStoreError
 from archivebox.machine.machine_id import is_fleet
 from archivebox.machine.models import Binary, Machine, Process
 from archivebox.machine.plugin_sets import plugin_differences, report_plugins
+from archivebox.replay.origins import Replay
 
 State = Literal["ok", "warning", "error"]
 
@@ -64,6 +66,7 @@ def all_checks(settings: Resolved, parent: Process | None, problem: str = "") ->
         yield _hard_links()
         yield from _object_store()
     yield from _settings(settings)
+    yield from _scripts_of_pages(settings)
     yield from _plugins()
     if parent is not None and is_fleet():
         yield _plugins_of_machines()
@@ -215,6 +218,19 @@ def _settings(settings: Resolved) -> Iterator[Check]:
         )
     if not settings.unknown and not settings.errors and not former:
         yield Check("settings", "ok", "Every setting is known and allowed.")
+
+
+def _scripts_of_pages(settings: Resolved) -> Iterator[Check]:
+    """Where a proxy is set up: whether archived pages can be shown with their scripts."""
+    app, shown = settings.get_text("BASE_URL"), settings.get_text("REPLAY_URL")
+    if (app or shown) and not Replay(0, shown, app).runs_scripts(urlsplit(app).netloc):
+        lacks = "is on the same domain as BASE_URL" if "*" in shown else "gives pages no host name of their own"
+        yield Check(
+            "archived pages",
+            "warning",
+            f"Their scripts cannot run: REPLAY_URL {lacks}.",
+            "Set it to a name with a * on another domain, as docs/reverse-proxy.md shows; without it scripts stay off.",
+        )
 
 
 def _plugins() -> Iterator[Check]:
