@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from archivebox.machine.program_report import ProgramReport
 from tests.plugins_bundled.browser.chain import Crawl
 from tests.site.serve import Site
 
@@ -104,6 +105,23 @@ def test_arguments_settings_and_records(tmp_path: Path, language: str) -> None:
     ]
 
 
+@pytest.mark.parametrize(("ending", "code"), [("exit 3", 3), ("kill -9 $$", -9)])
+def test_a_program_of_a_shell_hook_is_on_record(tmp_path: Path, ending: str, code: int) -> None:
+    body = f"run sh -c 'echo \"to its file\"; {ending}' 'a \"b' >out.txt\nlog $?\n"
+    _, records, stderr = run(written(tmp_path, "sh", body), tmp_path)
+    first, last = map(ProgramReport.read, records)
+    assert first.cmd == [shutil.which("sh"), "-c", f'echo "to its file"; {ending}', 'a "b'] == last.cmd
+    assert (first.pwd, first.exit_code, last.exit_code) == (str(tmp_path), None, code)
+    assert first.key is not None
+    assert (first.key, first.key.version, first.pid) == (last.key, 7, last.pid)
+    assert abs((first.key.int >> 80) / 1000 - time.time()) < 60
+    assert first.started_at is not None
+    assert last.ended_at is not None
+    assert first.started_at <= last.ended_at
+    assert (tmp_path / "out.txt").read_text() == "to its file\n"
+    assert stderr.splitlines()[-1] == str(code if code > 0 else 128 - code)
+
+
 @pytest.mark.parametrize("language", ["sh", "js"])
 def test_told_to_stop_it_ends_with_its_program_and_says_so(tmp_path: Path, language: str) -> None:
     body = {
@@ -116,7 +134,8 @@ def test_told_to_stop_it_ends_with_its_program_and_says_so(tmp_path: Path, langu
         assert json.loads(hook.stdout.readline()) == {"type": "Ready"}
         time.sleep(0.1)
         hook.send_signal(signal.SIGTERM)
-        assert [json.loads(line)["output_str"] for line in hook.stdout] == ["stopped"]
+        records = list(map(json.loads, hook.stdout))
+        assert [said["output_str"] for said in records if said["type"] == "ArchiveResult"] == ["stopped"]
         assert hook.wait(90) == 0
 
 

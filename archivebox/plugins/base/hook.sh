@@ -49,8 +49,26 @@ misconfigured() { log "$1" && result failed "$1" 1; }           # a person has t
 try_again() { log "$1" && result failed "$1" 1 later "${2-}"; } # TEXT [REASON]: it may pass by itself: later again
 on_stop() { trap 'trap "" TERM INT; '"$1; exit 0" TERM INT; }   # COMMANDS on the first TERM or INT
 
-run() { # COMMAND…: bash takes no signal while a program is in front, so it runs behind and is waited for
-  "$@" </dev/null &
+exec 9>&1 # where records go, wherever the output of a program does
+now() { # seconds since 1970 with a fraction, which bash knows from version 5 on
+  local moment=${EPOCHREALTIME:-$(date +%s).000}
+  printf %s "${moment/,/.}"
+}
+new_id() { # SECONDS: a UUIDv7 (RFC 9562), which begins with their milliseconds
+  local part=${1#*.} && local ms=${1%.*}${part:0:3}
+  printf '%08x-%04x-7%03x-%04x-%04x%04x%04x' $((ms >> 16)) $((ms & 65535)) $((RANDOM & 4095)) \
+    $((RANDOM & 16383 | 32768)) $RANDOM $RANDOM $RANDOM
+}
+run() { # COMMAND…: on record; bash takes no signal while a program is in front, so it runs behind and is waited for
+  local began=$(now) path=$(type -P "$1") word words= record code
+  for word in "${path:-$1}" "${@:2}"; do words+=,$(json "$word"); done
+  record='{"type":"Process","id":"'$(new_id "$began")'","cmd":['${words#,}'],"pwd":'$(json "$PWD")
+  "$@" </dev/null 9>&- &
   program=$!
+  record+=',"pid":'$program',"started_at":'$began
+  echo "$record}" >&9
   wait "$program"
+  code=$?
+  echo "$record"',"exit_code":'$((code > 128 ? 128 - code : code))',"ended_at":'"$(now)}" >&9
+  return $code
 }
