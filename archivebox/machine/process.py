@@ -1,6 +1,7 @@
 """Every process that we start or hear of: what people ask of their rows, and the tree that these make."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, ClassVar, Self
 from uuid import UUID
 
@@ -32,6 +33,8 @@ def _close(row: "Process", seen: ExitStatus) -> None:
     if row.status != Process.StatusChoices.EXITED:
         row.settle(seen)
         row.save()
+        with suppress(OSError):  # its folder was in the hands of a hook
+            row.pid_file.unlink(missing_ok=True)
 
 
 class ProcessQuerySet(TabledQuerySet["Process"]):

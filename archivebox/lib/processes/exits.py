@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from archivebox.lib.files import atomic_write
 from archivebox.lib.processes.identity import ProcessIdentity
 
 _MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024
@@ -44,9 +45,7 @@ UNSEEN = ExitStatus(None)
 def write_exit_record(path: Path, identity: ProcessIdentity, status: ExitStatus) -> None:
     """Write one exit record; by rename, so that a reader sees all of it or nothing. Not fsynced: a boot voids it."""
     body = {"identity": list(identity), "status": _fields(status)}
-    draft = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    draft.write_text(json.dumps(body), encoding="utf-8")
-    draft.replace(path)
+    atomic_write(path, json.dumps(body))
 
 
 def read_exit_record(path: Path) -> tuple[ProcessIdentity, ExitStatus] | None:

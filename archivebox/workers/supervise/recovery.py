@@ -5,6 +5,10 @@ It ends and puts back; it runs nothing. Sweeping twice changes nothing.
 
 import logging
 import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 from uuid import UUID
 
 from django.utils import timezone
@@ -15,6 +19,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import CrawlRun
+from archivebox.jobs.job import Job
 from archivebox.lib import processes
 from archivebox.lib.processes import ExitJournal, ProcessIdentity
 from archivebox.machine.binary import Binary
@@ -25,6 +30,9 @@ from archivebox.workers.queue.orphans import end_marked
 from archivebox.workers.queue.reclaim import abandoned, reclaim_dead_workers
 
 log = logging.getLogger(__name__)
+
+DRAFT_LASTS = 60.0
+"""Seconds after which nobody is still writing a record of an exit."""
 
 
 def recover_machine() -> int:
@@ -109,16 +117,37 @@ def _is_wanted(mark: str, identity: ProcessIdentity, *, adopters: bool) -> bool:
 
 
 def _forget_leftovers() -> None:
-    """Locks of watchers that are gone, and exit records that nobody waits for."""
+    """Delete what nobody needs any more, and whose owner was killed before it could."""
     for path in DATA_FOLDER.watchers.glob("*-*"):
         with abandoned(path) as dead:
             if dead:
                 path.unlink(missing_ok=True)
-    running = {row.identity for row in Process.objects.here().running()}
+    running = list(Process.objects.here().running())
+    identities, crawls = {row.identity for row in running}, {row.crawl_id for row in running}
     journal = ExitJournal(DATA_FOLDER.exits)
     for identity in journal.all():
-        if identity not in running:
+        if identity not in identities:
             journal.forget(identity)
+    drafts = [path for path in DATA_FOLDER.exits.glob(".*.tmp") if path.stat().st_mtime < time.time() - DRAFT_LASTS]
+    ports = [path for key, path in _by_key(DATA_FOLDER.crawl_ports, "*-*") if key not in crawls]
+    unfinished = Job.objects.filter(status__in=(*Job.OPEN, Job.StatusChoices.PAUSED))
+    parts = [path for key, path in _by_key(DATA_FOLDER.exports, "*.part*") if not unfinished.filter(pk=key).exists()]
+    for path in (*drafts, *ports, *parts):
+        path.unlink(missing_ok=True)
+    for key, path in _by_key(DATA_FOLDER.logs, "*.*-*.std*.log"):
+        row = Process.objects.filter(pk=key).first()
+        if row is None:
+            path.unlink(missing_ok=True)
+        elif row.status == Process.StatusChoices.EXITED:
+            row.take_logs()
+
+
+def _by_key(folder: Path, pattern: str) -> Iterator[tuple[UUID, Path]]:
+    """The files that have the key of a row in their names."""
+    for path in folder.glob(pattern):
+        for word in path.name.split("."):
+            with suppress(ValueError):
+                yield UUID(word), path
 
 
 def close_remaining_rows() -> None:
@@ -130,3 +159,4 @@ def close_remaining_rows() -> None:
     end_orphans(adopters=False)
     with write_transaction():
         Process.objects.here().running().close(reapers_live=False)
+    _forget_leftovers()

@@ -97,7 +97,7 @@ def _serve(watch: ServerWatch, app: ListenAddress, pages: ListenAddress, tell: T
         stop_supervisord(watch, supervisord)
     last = next(reversed(supervisord.stderr.strip().splitlines()), "")
     tell(f"supervisord has ended by itself (exit status {supervisord.exit_code}). {last}".rstrip())
-    tell(f"Its logs are {supervisord.stderr_file} and {supervisord.stdout_file}.")
+    tell(f"`archivebox process show {supervisord.pk}` shows what it wrote.")
     return 1
 
 
@@ -127,6 +127,7 @@ def stop_supervisord(watch: ServerWatch, supervisord: Process) -> None:
             supervisord.kill_tree()
     _wind_down_orphans(supervisord)
     supervisord.terminate()
+    supervisord.take_logs()
 
 
 def _wind_down_orphans(supervisord: Process) -> None:

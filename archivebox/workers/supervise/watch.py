@@ -222,6 +222,7 @@ class OrchestratorWatch:
             return
         if self.orchestrator is not None:
             self._end_leftovers()
+            self.orchestrator.take_logs()
             self._stop_crash_loop(self.orchestrator)
         self.orchestrator = None
         if not orchestrator_is_running():
@@ -267,11 +268,12 @@ class OrchestratorWatch:
                 self._forced = True
                 self.orchestrator.kill_tree()
             self._end_leftovers()
-        elif self.orchestrator is not None:
-            self.orchestrator.poll()  # it may have found another at work and ended: its end goes on record
+        # It may have found another at work and ended: its end goes on record.
+        if self.orchestrator is not None and self.orchestrator.poll() is not None:
+            self.orchestrator.take_logs()
         if self._left_to_us() and not _others_watch():
             processes.StrayProcesses(self._left_to_us).end_blocking(grace=0.5)
-            self._end_leftovers()
+            processes.reap_orphans(None, own=self._own_pids())
         if self._forced:
             _put_on_record()
         signal.set_wakeup_fd(self._wakeup)

@@ -6,6 +6,7 @@ import logging
 import math
 import os
 import signal
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Literal, Protocol
@@ -352,6 +353,8 @@ class HookProcess:
         if last := self.output.close():
             self.owner.hook_printed(self, last)
         self.listener.close()
+        with suppress(OSError):  # its folder was in its hands
+            os.unlink(f"{self._files}pid")  # noqa: PTH108 - for every hook
         self.row.record_end(self.listener)
         self.owner.hook_ended(self)
         if self.child is not None:  # its status stays with the kernel until the row is committed

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from uuid import UUID
 
@@ -24,6 +25,7 @@ from archivebox.lib.processes import (
     ProcessIdentity,
     SpawnLog,
 )
+from archivebox.machine.logtail import TAIL, read_tail
 from archivebox.machine.process import Process
 from archivebox.machine.process_row import exited_columns, started_columns
 from archivebox.workers.execute.journal import Journal
@@ -211,7 +213,12 @@ class HookStarter:
         return RecordedServer(server, key)
 
     def _close_row(self, ended: RecordedServer, reason: EndReason) -> None:
-        self._journal.update(Process, ended.row, exited_columns(ExitStatus(ended.server.returncode), reason))
+        log_file = DATA_FOLDER.process_log("forkserver", ended.row, "stderr")
+        tail, size = read_tail(log_file)
+        columns = exited_columns(ExitStatus(ended.server.returncode), reason) | {"stderr": tail, "stderr_size": size}
+        self._journal.update(Process, ended.row, columns)
+        if size <= TAIL:
+            self._journal.after_commit(partial(log_file.unlink, missing_ok=True))
 
     # --- the end ----------------------------------------------------------------------------------------------
 

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from archivebox.base_models.rows import new_id
+from archivebox.base_models.users import system_user
 from archivebox.core.crawl_control.retry import retry_missing
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.crawls.models import Crawl, CrawlRun
+from archivebox.jobs.models import Job
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.lockfiles import hold
 from archivebox.lib.processes import ExitJournal, ExitStatus, ProcessIdentity, SpawnLog, mark_environment
@@ -270,6 +272,32 @@ class TestSweep:
         assert wanted.is_running
         assert stray.wait(30) == -15
         assert collection.exits.is_dir()
+
+    def test_files_whose_owner_was_killed_go_and_those_of_the_living_stay(self, collection: DataFolder) -> None:
+        living, ended = row(process_type="hook", crawl_id=new_id()), dead(process_type="orchestrator")
+        living.set_identity(ProcessIdentity.current())
+        living.save()
+        job = Job.objects.create(kind="export", created_by=system_user())
+        kept = {
+            collection.crawl_port(living.crawl_id),
+            collection.process_log("worker", living.pk, "stderr"),
+            collection.process_log("orchestrator", ended.pk, "stdout"),  # longer than what its row has of it
+            collection.exports / f"{job.pk}.part.pages",
+        }
+        left = {
+            collection.crawl_port(new_id()),
+            collection.process_log("orchestrator", ended.pk, "stderr"),
+            collection.process_log("orchestrator", new_id(), "stdout"),
+            collection.exits / ".12-34.json.abc.tmp",
+            collection.exports / f"{new_id()}.part",
+        }
+        for path in kept | left:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text("last words" if path.name.endswith("stderr.log") else "x" * 3000)
+            os.utime(path, (0, 0))
+        recover_machine()
+        assert {path for path in kept | left if path.exists()} == kept
+        assert again(ended).stderr == "last words"
 
 
 class TestPutAside:
