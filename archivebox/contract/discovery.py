@@ -278,6 +278,8 @@ def _read_hooks(folder: _Folder) -> list[tuple[Hook, BinaryRequest | None]]:
         if script.for_uv and name.event != "Binary":  # what installs programs waits for none, and has no packages
             script = replace(script, interpreter="python", runner="")
         environment = None if name.event == "Binary" else _environment(folder, script, packages)
+        if name.event == "Binary" and script.interpreter == "python" and (needed := packages or script.packages):
+            folder.warnings.append(f"{file_name} installs programs, but itself needs {', '.join(needed)} installed")
         hook, warnings = read_hook(folder.plugin, folder.path / file_name, name, script, declared.get(file_name))
         folder.warnings.extend(warnings)
         if environment is not None and not script.runner:

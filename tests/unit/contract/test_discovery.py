@@ -83,6 +83,7 @@ RUNNER = "#!/usr/bin/env -S uv run --script\n# /// script\n# dependencies = []\n
     [
         ({"on_Binary__10_npm_install.py": RUNNER}, None),
         ({"on_BinaryRequest__10_npm.py": RUNNER}, {"required_binaries": [{"name": "python"}]}),
+        ({"on_Binary__10_npm_install.py": "#!/usr/bin/env python3\nimport rich_click as click\n"}, None),
     ],
 )
 def test_a_provider_of_an_earlier_dialect_does_not_take_ours_away(
