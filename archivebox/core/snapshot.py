@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from uuid import UUID
 
 from django.contrib.auth.models import User
+from django.contrib.postgres.indexes import HashIndex
 from django.db import models
 from django.db.models import F, Func, Q, Subquery
 from django.db.models.functions import Coalesce, Lower
@@ -31,7 +32,7 @@ from archivebox.crawls.crawl import Crawl, Domain
 from archivebox.hooks import discover_hooks, outputs_of, resolve_settings
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.links.dates import moment_of
-from archivebox.lib.urls import Url, path_domain, path_domain_of
+from archivebox.lib.urls import MAX_LENGTH, Url, path_domain, path_domain_of
 from archivebox.machine.process import Process, ProcessQuerySet
 from archivebox.webhooks.outbox import enqueue_event, is_wanted
 from archivebox.webhooks.webhook import Event
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 MOST_TAGS = 100
 """Tags taken from one record."""
-PATCHED_TEXTS = {"title": 512, "final_url": 2000, "mime_type": 255}
+PATCHED_TEXTS = {"title": 512, "final_url": MAX_LENGTH, "mime_type": 255}
 """Columns of text that a hook of the page may set, and their most characters."""
 PATCHED_NUMBERS = {"http_status": 999}
 """Columns of a number that a hook of the page may set, and the largest."""
@@ -66,11 +67,20 @@ _IN_LIBRARY = Q(retired_at__isnull=True) & (~Q(status="cancelled") | Q(fence__gt
 SHOWN_TITLE = Lower(
     Coalesce(
         Func("title", template="NULLIF(%(expressions)s, '')"),
-        Func("url", template="REPLACE(REPLACE(%(expressions)s, 'https://', ''), 'http://', '')"),
+        Func("url", template="SUBSTR(REPLACE(REPLACE(%(expressions)s, 'https://', ''), 'http://', ''), 1, 512)"),
         output_field=models.TextField(),
     )
 )
-"""What lists call a page, for their order: its title, else its URL."""
+"""What lists call a page, for their order: its title, else its URL, as much of it as a title has."""
+
+
+class UrlKey(Func):
+    """A URL in a unique index: an entry has 2,704 bytes at most in PostgreSQL."""
+
+    template = "%(expressions)s"
+
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        return self.as_sql(compiler, connection, template="MD5(%(expressions)s)", **context)
 
 
 class SnapshotQuerySet(WorkQuerySet["Snapshot"]):
@@ -142,7 +152,7 @@ class Snapshot(StoppableItem, VisibleRow):
     parent_snapshot = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="outlinks"
     )
-    url = models.TextField(max_length=2000)
+    url = models.TextField(max_length=MAX_LENGTH)
     domain = models.CharField(
         max_length=255, help_text="host and port as in the path, e.g. example.com or 127.0.0.1_8000"
     )
@@ -184,14 +194,14 @@ class Snapshot(StoppableItem, VisibleRow):
     archiveresult_set: "ArchiveResultQuerySet"
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["crawl", "url"], name="snapshot_url_once_per_crawl")]
+        constraints = [models.UniqueConstraint(F("crawl"), UrlKey("url"), name="snapshot_url_once_per_crawl")]
         indexes = [
             # The queue: the crawl's hosts by skip scan, then the longest waiting page of each.
             models.Index(fields=["crawl", "domain", "retry_at"], condition=FREE_AND_WANTED, name="snapshot_due"),
             models.Index(fields=["crawl", "retry_at", "id"], condition=FREE_AND_WANTED, name="snapshot_wanted"),
             models.Index(fields=["owner", "domain"], condition=HELD, name="snapshot_held"),
             models.Index(fields=["crawl"], condition=_UNSEALED, name="snapshot_open"),
-            models.Index(fields=["url"], name="snapshot_url"),
+            HashIndex(fields=["url"], name="snapshot_url"),  # of no size in PostgreSQL; SQLite makes a plain one of it
             # What lists are filtered by and sorted, the newest first. Who sees a page comes last: thousands that are
             # hidden are passed over without a look at their rows.
             models.Index(fields=["domain", "id", *_SEEN_BY], condition=_KEPT, name="snapshot_of_host"),

@@ -5,8 +5,11 @@ from dataclasses import dataclass
 
 import ada_url
 
-MAX_LENGTH = 2_000
-"""Characters of a URL as it is kept; the longest that every browser, proxy and index of the field carries."""
+MAX_LENGTH = 8_000
+"""Characters of a URL as it is kept: what RFC 9110 (4.1) asks of everybody, and what most servers take."""
+
+MAX_HOST = 253
+"""Characters of a host name (RFC 1035, 2.3.4, without the dot at its end)."""
 
 DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21, "ws": 80, "wss": 443}
 
@@ -73,6 +76,8 @@ def parse_url(text: str) -> Url:
     url = _parse(text)
     if len(url.href) > MAX_LENGTH:
         raise BadUrl(f"written out it has {len(url.href):,} characters; {MAX_LENGTH:,} is the most")
+    if len(url.host) > MAX_HOST:
+        raise BadUrl(f"its host has {len(url.host):,} characters; {MAX_HOST} is the most")
     return url
 
 

@@ -13,7 +13,7 @@ from archivebox.accounts.roles import Action
 from archivebox.api.credentials import Bearer, caller, record_audit
 from archivebox.api.paging import Page, Window, page_of, page_within
 from archivebox.api.problems import ProblemError
-from archivebox.api.routes.snapshots import Word
+from archivebox.api.shapes.archive import Text
 from archivebox.api.shapes.machinery import BinaryIn, BinaryOut, DrainIn, MachineOut, ProcessOut
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.wakeups import notify_workers
@@ -86,7 +86,7 @@ class WantedProcesses(Schema):
 
     status: Literal["queued", "running", "exited"] | None = None
     process_type: Literal["cli", "supervisord", "orchestrator", "worker", "hook", "binary"] | None = None
-    plugin: Word | None = None
+    plugin: Text | None = None
     parent_id: UUID | None = None
     snapshot_id: UUID | None = None
     crawl_id: UUID | None = None
@@ -131,7 +131,7 @@ class WantedBinaries(Schema):
     """Which programs."""
 
     status: Literal["queued", "started", "succeeded", "failed"] | None = None
-    name: Word | None = None
+    name: Text | None = None
 
 
 @router.get("/binaries", response=Page[BinaryOut], auth=Bearer(Action.INSPECT))

@@ -11,8 +11,7 @@ from archivebox.accounts.permission import Who, results_among, visible_results
 from archivebox.accounts.roles import Action
 from archivebox.api.credentials import Bearer, caller, record_audit
 from archivebox.api.paging import Page, Window, page_within
-from archivebox.api.routes.snapshots import Word
-from archivebox.api.shapes.archive import ResultOut
+from archivebox.api.shapes.archive import ResultOut, Text
 from archivebox.base_models.transactions import write_transaction
 from archivebox.core.archiveresult import ArchiveResult, ArchiveResultQuerySet
 from archivebox.core.crawl_control.retry import retry_results
@@ -25,8 +24,8 @@ class ResultFilter(Schema):
     """Which results."""
 
     status: Status | None = None
-    plugin: Word | None = None
-    reason: Word | None = None
+    plugin: Text | None = None
+    reason: Text | None = None
 
 
 @router.get("", response=Page[ResultOut], auth=Bearer(Action.READ))

@@ -9,8 +9,7 @@ from pydantic import Field
 from archivebox.accounts.roles import Action
 from archivebox.api.credentials import Bearer, record_audit
 from archivebox.api.problems import ProblemError
-from archivebox.api.routes.snapshots import Word
-from archivebox.api.shapes.archive import RequestBody
+from archivebox.api.shapes.archive import RequestBody, Text
 from archivebox.base_models.transactions import write_transaction
 from archivebox.config.personas import Persona, personas_in
 from archivebox.config.resolve import Resolved
@@ -121,7 +120,7 @@ class Personas(Schema):
 class WantedSettings(Schema):
     """Which settings."""
 
-    name: Annotated[Word | None, Field(description="A part of the name")] = None
+    name: Annotated[Text | None, Field(description="A part of the name")] = None
 
 
 class SettingsPatch(RequestBody):

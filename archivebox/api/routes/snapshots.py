@@ -16,7 +16,7 @@ from archivebox.api.adding import add
 from archivebox.api.credentials import Bearer, caller, caller_account, record_audit
 from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
-from archivebox.api.shapes.archive import ResultOut, SnapshotIn, SnapshotOut, SnapshotPatch
+from archivebox.api.shapes.archive import ResultOut, SnapshotIn, SnapshotOut, SnapshotPatch, Text
 from archivebox.base_models.paging import PlaceGoneError
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.visibility import Visibility
@@ -35,7 +35,7 @@ from archivebox.search.removal import bring_back, remove
 router = Router(tags=["snapshots"])
 
 Question = Annotated[str, StringConstraints(max_length=MOST_CHARACTERS, pattern=r"^[^\x00]*$")]
-Word = Annotated[str, StringConstraints(max_length=2_000, pattern=r"^[^\x00]*$")]
+
 Change = Literal["pause", "resume", "cancel", "retry", "recapture"]
 STEERED = {"pause": control.pause, "resume": control.resume, "cancel": control.cancel}
 
@@ -45,8 +45,8 @@ class SnapshotFilter(Schema):
 
     q: Annotated[Question, Field(description="In the query language (docs/query-language.md)")] = ""
     status: Literal["queued", "started", "sealed", "paused", "cancelled"] | None = None
-    tag: Word | None = None
-    url: Annotated[Word | None, Field(description="Every version of this URL")] = None
+    tag: Text | None = None
+    url: Annotated[Text | None, Field(description="Every version of this URL")] = None
     crawl: UUID | None = None
     sort: Literal["newest", "oldest", "title", "host", "size", "worst"] = "newest"
 

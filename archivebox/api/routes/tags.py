@@ -12,8 +12,7 @@ from archivebox.accounts.roles import Action
 from archivebox.api.credentials import Bearer, caller, record_audit
 from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
-from archivebox.api.routes.snapshots import Word
-from archivebox.api.shapes.archive import RequestBody, TagIn, TagOut
+from archivebox.api.shapes.archive import RequestBody, TagIn, TagOut, Text
 from archivebox.base_models.transactions import write_transaction
 from archivebox.core.tag import Tag
 from archivebox.core.tags.assign_tags import tags_seen_by
@@ -29,7 +28,7 @@ class MergeIn(RequestBody):
 class TagFilter(Schema):
     """Which tags."""
 
-    name: Annotated[Word | None, Field(description="A part of the name")] = None
+    name: Annotated[Text | None, Field(description="A part of the name")] = None
 
 
 @router.get("", response=Page[TagOut], auth=Bearer(Action.LIST))

@@ -20,9 +20,10 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.core.tag import Tag
 from archivebox.crawls.crawl import Crawl
 from archivebox.hooks import resolve_settings
+from archivebox.lib.urls import MAX_LENGTH
 from archivebox.search.finding import Match
 
-Text = Annotated[str, StringConstraints(max_length=2_000, pattern=r"^[^\x00]*$")]
+Text = Annotated[str, StringConstraints(max_length=MAX_LENGTH, pattern=r"^[^\x00]*$")]
 TagName = Annotated[str, StringConstraints(min_length=1, max_length=100, strip_whitespace=True, pattern=r"^[^\x00,]+$")]
 SeenBy = Literal["public", "members", "private"]
 Label = Annotated[str, StringConstraints(max_length=255, pattern=r"^[^\x00]*$")]

@@ -87,7 +87,7 @@ class RefusalReport:
             "code": refusal.code,
             "error": refusal.sentence,
         }
-        place = f"{name}, line {refusal.line}: " if refusal.line else f"{name}: "
+        place = "" if not name else f"{name}, line {refusal.line}: " if refusal.line else f"{name}: "
         self._out.event(record, place + refusal.sentence)
 
 

@@ -33,7 +33,7 @@ from archivebox.lib.suggestions import did_you_mean
 BATCH = 500
 """URLs of one query, and of one check."""
 Report = Callable[[Refusal, str], object]
-"""Is told of each line of a list that is refused, and of the list's name."""
+"""Is told of each URL or line that is refused, and of the name of its list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def parse(
     for name in request.settings:
         settings.get(name)
     parser = _RequestReader(requester, settings, report)
-    parser.read_urls(request.urls)
+    parser.read_urls(request.urls, alone=not request.lists)
     for given in request.lists:
         parser.read_list(given, request.list_format)
     seeds = parser.parsed.seeds
@@ -174,10 +174,13 @@ class _RequestReader:
         self._settings = settings
         self._report = report
 
-    def read_urls(self, urls: Sequence[str | Seed]) -> None:
+    def read_urls(self, urls: Sequence[str | Seed], *, alone: bool) -> None:
+        """Where refusals are reported, a bad one refuses itself; ``alone``: there is nothing else to add."""
         seeds, refusals = self._check(urls)
-        _refuse_if_any(refusals)
-        self._add_seeds(seeds, len(urls))
+        if self._report is None or (alone and not seeds):
+            _refuse_if_any(refusals)
+        self._note(refusals)
+        self._add_seeds(seeds, len(urls) - len(refusals))
 
     def read_list(self, given: UrlList, kind: ListFormat) -> None:
         """RequestRefusedError for what cannot be read as a list of that kind."""
@@ -195,13 +198,16 @@ class _RequestReader:
         seeds, refused = self._check(map(Seed.of_link, urls))
         refusals = [replace(one, line=urls[one.line - 1].line) for one in refused]
         refusals += [_unreadable(link) for link in links if link.problem]
-        for one in sorted(refusals, key=lambda one: one.line):
+        self._note(sorted(refusals, key=lambda one: one.line), name)
+        self._add_seeds(seeds, len(links) - len(refusals))
+
+    def _note(self, refusals: Sequence[Refusal], name: str = "") -> None:
+        for one in refusals:
             if self._report is None:
                 self.parsed.refusals.append(one)
             else:
                 self._report(one, name)
         self.parsed.refused += len(refusals)
-        self._add_seeds(seeds, len(links) - len(refusals))
 
     def _check(self, given: Iterable[str | Seed]) -> tuple[list[Seed], list[Refusal]]:
         return check_seeds(given, self._settings, may_name_private=self._requester.may_name_private)

@@ -121,7 +121,7 @@ class CrawlRequest:
     """What to archive, and how."""
 
     urls: Sequence[str | Seed] = ()
-    """All of them must be valid."""
+    """All of them must be valid, unless refusals are reported one by one."""
     lists: Sequence[UrlList] = ()
     """Their valid entries are taken, the others are reported."""
     list_format: ListFormat = ListFormat.AUTO

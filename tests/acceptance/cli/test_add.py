@@ -1,4 +1,4 @@
-"""What is typed after `add` is taken or refused as a whole, said in a sentence, and kept."""
+"""What is typed after `add` is taken, or refused with a sentence, and kept."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GOOD = "https://example.com/page"
 def test_a_bad_argument_is_a_sentence_and_status_2_and_nothing_happens(
     cli: Type, tmp_path: Path, text: str, reason: str
 ) -> None:
-    done = cli("add", "--bg", "--", GOOD, text)
+    done = cli("add", "--bg", "--", text)
     assert done.code == 2
     assert reason in done.err
     assert "Traceback" not in done.err
@@ -127,10 +127,16 @@ def test_html_that_would_take_minutes_to_read_is_refused(cli: Type, tmp_path: Pa
     assert (done.code, "nested too deeply" in done.err) == (2, True), done.err
 
 
-def test_a_bad_argument_beside_a_good_file_takes_nothing(cli: Type, tmp_path: Path) -> None:
+def test_a_bad_argument_refuses_itself_alone(cli: Type, tmp_path: Path) -> None:
     (tmp_path / "list.txt").write_text("https://a.test/\n")
-    assert cli("add", "--bg", "not-a-url", "--file", "list.txt").code == 2
-    assert not (tmp_path / "data").exists()
+    done = cli("add", "--bg", "--file", "list.txt", "not-a-url", GOOD, long := f"{GOOD}?{'a' * 7_000}")
+    assert done.code == 0
+    refusal, crawl = done.records
+    assert (refusal["type"], refusal["text"], str(crawl["urls"]).split()) == (
+        "Refusal",
+        "not-a-url",
+        [GOOD, long, "https://a.test/"],
+    )
 
 
 @pytest.mark.slow

@@ -1,8 +1,11 @@
+import base64
+import random
 from datetime import UTC, datetime
 
 import pytest
 from django.contrib.auth.models import User
 from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
 
 from archivebox.base_models.users import system_user
 from archivebox.config.core import CORE_SETTINGS
@@ -54,6 +57,19 @@ class TestBadInput:
         seeds, refusals = check_seeds(texts, resolve_settings(base_layers()))
         assert [seed.url for seed in seeds] == ["https://example.com/", "https://example.com/#top"]
         assert (seeds[1].title, seeds[1].tags, refusals) == ("T", ("a",), [])
+
+
+def test_signed_addresses_of_8000_characters_are_kept_apart_and_found() -> None:
+    """Of letters that no database can make shorter, the same but for the last one."""
+    signed = "https://a.test/?s=" + base64.urlsafe_b64encode(random.Random(1).randbytes(5_980)).decode()
+    given = [f"{signed}{letter}" for letter in "ab"]
+    seeds, refusals = check_seeds(given, resolve_settings(base_layers()))
+    create_crawl(seeds, created_by=system_user())
+    assert (len(given[0]) > 7_990, refusals, Snapshot.objects.of_url(given[1]).count()) == (True, [], 1)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Snapshot.plan(crawl=Crawl.objects.get(), url=given[0], username="system", now=timezone.now()).save(
+            force_insert=True
+        )
 
 
 class TestCreateCrawl:

@@ -36,7 +36,7 @@ def test_pages_of_the_web_are_taken(text: str) -> None:
         ("--version", Reason.BAD_URL),
         ("example.com", Reason.BAD_URL),
         ("https://example.com/\0", Reason.BAD_URL),
-        ("https://example.com/" + "a" * 2_000, Reason.BAD_URL),
+        ("https://example.com/" + "a" * 8_000, Reason.BAD_URL),
         ("https://user:hunter2@example.com/", Reason.BAD_URL),
         ("https://google.com@evil.example/", Reason.BAD_URL),
         ("javascript:alert(1)", Reason.SCHEME_REFUSED),
