@@ -17,7 +17,7 @@ from archivebox.contract.hooknames import EVENT_ALIASES, EVENTS, HookName, parse
 from archivebox.contract.presentation import DECLARED, OutputKind, OutputPattern, Role, read_keeps, read_outputs
 from archivebox.contract.providers import ORDINARY, ProviderHook, read_provider
 from archivebox.contract.schema import PluginSchema, prefix, read_schema, string_list
-from archivebox.contract.scripts import ABX_PKG, OLDER_PACKAGES, Script, read_script
+from archivebox.contract.scripts import ABX_PKG, ABX_PLUGINS, BY_EXTENSION, OLDER_PACKAGES, Script, read_script
 from archivebox.contract.searching import DeclaredBackend, read_search
 from archivebox.lib.jsonl import JSON
 
@@ -276,7 +276,7 @@ def _read_hooks(folder: _Folder) -> list[tuple[Hook, BinaryRequest | None]]:
             folder.warnings.append(f"{file_name} has no number, so it runs in step 9")
         script = _read_script(folder, name)
         if script.for_uv and name.event != "Binary":  # what installs programs waits for none, and has no packages
-            script = replace(script, interpreter="python", runner="")
+            script = replace(script, interpreter=BY_EXTENSION[name.extension], runner="")
         environment = None if name.event == "Binary" else _environment(folder, script, packages)
         if name.event == "Binary" and script.interpreter == "python" and (needed := packages or script.packages):
             folder.warnings.append(f"{file_name} installs programs, but itself needs {', '.join(needed)} installed")
@@ -322,7 +322,7 @@ def _environment(folder: _Folder, script: Script, packages: tuple[str, ...]) -> 
     wanted = packages if packages and script.interpreter == "python" else script.packages
     if not wanted:
         return None
-    owner = "older" if wanted in (OLDER_PACKAGES, (ABX_PKG, *OLDER_PACKAGES)) else folder.plugin
+    owner = "older" if wanted in (OLDER_PACKAGES, (ABX_PKG, *OLDER_PACKAGES), (ABX_PLUGINS,)) else folder.plugin
     digest = hashlib.sha256("\n".join(wanted).encode()).hexdigest()[:8]
     options: dict[str, JSON] = {"packages": list(wanted), "names": ["python"]}
     if wanted is packages and REQUIREMENTS_LOCK in folder.file_names:

@@ -30,18 +30,27 @@ OLDER_PACKAGES = ("feedparser", "requests", "rich-click")
 
 ABX_PKG = "abx-pkg"
 """What some of these import besides, for finding programs; nobody else waits for what it brings along."""
+ABX_PLUGINS = "abx-plugins"
+"""The package that hooks of the newer dialect come with, and import without saying so since its version 1.13."""
 
-_BY_EXTENSION: dict[str, Interpreter] = {"py": "python", "js": "node", "sh": "bash"}
+BY_EXTENSION: dict[str, Interpreter] = {"py": "python", "js": "node", "sh": "bash"}
 _PLAIN_SHEBANG = re.compile(r"#!\s*(?:/usr/bin/env\s+|(?:/usr(?:/local)?)?/bin/)(?:python3?|node|bash|sh)\s*", re.ASCII)
 _CLICK = re.compile(r"^\s*(?:import|from)\s+(?:rich_)?click\b", re.MULTILINE)
 _DECORATOR = re.compile(r"^\s*@(?:\w+\.)?option\(\s*((?:(['\"])[^'\"\n]*\2\s*,?\s*)+)", re.MULTILINE)
 _LONG_OPTION = re.compile(r"['\"/]--([a-z][a-z-]*)", re.ASCII)
 _BY_ENV = re.compile(r"#!\s*/usr/bin/env\s+(?:-\S+\s+|\w+=\S*\s+)*([A-Za-z0-9_][\w.+-]*)", re.ASCII)
-_BY_UV = re.compile(r"#!\s*/usr/bin/env\s+-S\s+uv\s+run\s(?:-\S+\s+)*?--script\s*", re.ASCII)
-"""The whole first line of a script that ``uv run`` gives an environment with the packages that it names (PEP 723)."""
+_BY_UV = re.compile(
+    r"#!\s*/usr/bin/env\s+-S\s+(?:uv\s+run\s(?:-\S+\s+)*?--script|abxpkg\s+run\s+--script(?:\s+-\S+)*\s+(?:python3|node))\s*",
+    re.ASCII,
+)
+"""The whole first line of a script that ``uv run`` gives an environment with the packages that it names (PEP 723).
+
+``abxpkg run`` brings besides what the ``required_binaries`` of the plugin name, which any hook has here.
+"""
 _TAKES_ANYTHING = "ignore_unknown_options"
 _OLDER_MODULES = ("feedparser", "requests", "rich_click")
 _OLDER_IMPORT = re.compile(rf"^\s*(?:import|from)\s+(?:{'|'.join(_OLDER_MODULES)})\b", re.MULTILINE)
+_ABX_PLUGINS_IMPORT = re.compile(r"^\s*(?:import|from)\s+abx_plugins\b", re.MULTILINE)
 _ABX_PKG_IMPORT = re.compile(r"^\s*(?:import|from)\s+abx_pkg\b", re.MULTILINE)
 _INLINE_START = "# /// script"
 _INLINE = re.compile(r"^# /// script\s*$\n((?:^#(?: .*)?$\n)+?)^# ///\s*$", re.MULTILINE)
@@ -55,7 +64,7 @@ class Script:
 
     ``runner``: the program that the first line of an executable asks env(1) for. ``options``: those of the engine's
     that it accepts, without dashes; None: every one. ``packages``: what it imports beside the application's own, as
-    pip names them. ``for_uv``: its runner would do nothing but make an environment that has these packages.
+    pip names them. ``for_uv``: its runner, uv or abxpkg, would do nothing but bring these packages and its programs.
     ``newer_dialect``: it prints ``failed`` for any exception.
     """
 
@@ -72,12 +81,12 @@ def read_script(text: str, extension: str, *, executable: bool) -> Script:
     """Read a script; nothing of it is run."""
     interpreter = interpreter_of(text, extension, executable=executable)
     inline = _inline_of(text) if extension == "py" else None
-    for_uv = interpreter == "self" and extension == "py" and _is_for_uv(text, inline)
+    for_uv = interpreter == "self" and _is_for_uv(text, inline)
     return Script(
         interpreter=interpreter,
         runner=runner[1] if interpreter == "self" and (runner := _BY_ENV.match(text)) else "",
         options=accepted_options(text, extension),
-        packages=packages_of(text, inline) if interpreter == "python" or for_uv else (),
+        packages=packages_of(text, inline) if extension == "py" and (interpreter == "python" or for_uv) else (),
         for_uv=for_uv,
         newer_dialect=is_of_newer_dialect(text),
         digest=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
@@ -95,7 +104,7 @@ def interpreter_of(text: str, extension: str, *, executable: bool) -> Interprete
     first_line = text.split("\n", 1)[0]
     if executable and first_line.startswith("#!") and not _PLAIN_SHEBANG.fullmatch(first_line):
         return "self"
-    return _BY_EXTENSION[extension]
+    return BY_EXTENSION[extension]
 
 
 def accepted_options(text: str, extension: str) -> tuple[str, ...] | None:
@@ -134,11 +143,15 @@ def _is_for_uv(text: str, inline: dict[str, object] | None) -> bool:
 def packages_of(text: str, inline: dict[str, object] | None) -> tuple[str, ...]:
     """The packages that a Python script needs beside the application's own.
 
-    Those that its PEP 723 lines name, else those of the older dialect if it imports one of them, or abx_pkg.
+    Those that its PEP 723 lines name, with abx_plugins if it imports that; else those of the older dialect if it
+    imports one of them, or abx_pkg.
     """
     asked = (inline or {}).get("dependencies")
-    if isinstance(asked, list) and asked:
-        return tuple(sorted(str(package) for package in asked))
+    named = tuple(sorted(str(package) for package in asked)) if isinstance(asked, list) else ()
+    if _imports(text, ("abx_plugins",), _ABX_PLUGINS_IMPORT) and not any(ABX_PLUGINS in package for package in named):
+        return (*named, ABX_PLUGINS)
+    if named:
+        return named
     if _imports(text, ("abx_pkg",), _ABX_PKG_IMPORT):
         return (ABX_PKG, *OLDER_PACKAGES)
     return OLDER_PACKAGES if _imports(text, _OLDER_MODULES, _OLDER_IMPORT) else ()

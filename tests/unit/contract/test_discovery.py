@@ -306,7 +306,10 @@ def test_programs_of_the_newer_dialect_are_read(tmp_path: Path) -> None:
     ]  # fmt: skip
     config = {"required_binaries": required, "properties": {"P_BINARY": {"type": "string", "default": "a-b"}}}
     plugin = read(make(tmp_path / "p", {"on_CrawlSetup__10_x.py": "from abx_plugins import x"}, config))
-    assert [(asked.name, asked.binproviders) for asked in plugin.binaries] == [("a-b", ("env", "pip")), ("curl", ())]
+    assert [(asked.name, asked.binproviders) for asked in plugin.binaries[:2]] == [
+        ("a-b", ("env", "pip")),
+        ("curl", ()),
+    ]
     assert plugin.binaries[0].overrides["pip"]["packages"] == ["a-b[c]"]  # type: ignore[call-overload,index]
     assert len(plugin.warnings) == 2
     assert plugin.hooks[0].newer_dialect
@@ -376,6 +379,23 @@ def test_what_uv_would_fetch_for_a_script_is_installed_before_the_page(
     asked = [request.overrides["pip"] for request in plugin.binaries if request.name != "uv"]
     assert asked == ([{"packages": environment, "names": ["python"]}] if environment else [])
     assert bool(hook.environment) == bool(environment)
+
+
+def test_a_hook_that_abxpkg_starts_has_the_package_that_it_imports(tmp_path: Path) -> None:
+    """As in abx-plugins 1.13, which names neither itself nor anything that its own package brings."""
+    line = "#!/usr/bin/env -S abxpkg run --script --deps-from=./config.json:required_binaries"
+    hooks = {
+        "on_Snapshot__35_wget.finite.bg.py": f"{line} python3\nfrom abx_plugins.plugins.base.utils import x\n",
+        "on_Snapshot__54_title.js": f"{line} node\n",
+    }
+    folder = make(tmp_path / "p", hooks)
+    for script in folder.iterdir():
+        script.chmod(0o755)
+    plugin = read(folder)
+    (environment,) = plugin.binaries
+    assert [hook.interpreter for hook in plugin.hooks] == ["python", "node"]
+    assert plugin.hooks[0].environment == environment.name
+    assert environment.overrides == {"pip": {"packages": ["abx-plugins"], "names": ["python"]}}
 
 
 @pytest.mark.parametrize(
