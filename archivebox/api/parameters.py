@@ -22,19 +22,23 @@ def with_known_parameters(address: str, view: View) -> View:
     def asked(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         if request.GET:
             known = _known(path, "get" if request.method == "HEAD" else (request.method or "").lower())
-            for name in request.GET:
-                if name not in known:
-                    return answer(422, _sentence(name, known), errors=[{"where": f"query.{name}", "detail": "unknown"}])
+            if known is not None and (unknown := sorted(request.GET.keys() - known)):
+                name = unknown[0]
+                return answer(422, _sentence(name, known), errors=[{"where": f"query.{name}", "detail": "unknown"}])
         return view(request, *args, **kwargs)
 
     return asked
 
 
 @cache
-def _known(path: str, method: str) -> frozenset[str]:
-    """As the description of the API has them."""
-    operation = description()["paths"].get(path, {}).get(method, {})
-    return frozenset(one["name"] for one in operation.get("parameters", ()) if one["in"] == "query")
+def _known(path: str, method: str) -> frozenset[str] | None:
+    """As the description of the API has them; None for a method that the address has not."""
+    operation = description()["paths"].get(path, {}).get(method)
+    return (
+        None
+        if operation is None
+        else frozenset(one["name"] for one in operation.get("parameters", ()) if one["in"] == "query")
+    )
 
 
 def _sentence(name: str, known: Collection[str]) -> str:

@@ -16,6 +16,8 @@ from archivebox.lib.jsonl import JSON
 STDIN = "-"
 """The argument that forces reading, whatever stdin is."""
 MOST_RECORDS = 1_000_000
+NEW_CRAWL = frozenset({"tags_str", "label", "persona", "config", "max_depth"})
+"""Fields of a Crawl that `add` has options for."""
 SILENCE = 3.0
 """Seconds after which it is said that records are waited for: who holds a pipe open may not know that it is read."""
 
@@ -39,6 +41,13 @@ class StdinRecord:
         except ValueError:
             raise self.refusal(f"{str(text)[:100]!r} is not an id") from None
 
+    @property
+    def urls(self) -> list[str]:
+        """Those of a Crawl that is not here yet; BadInputError for what else it says and would be dropped."""
+        for name in NEW_CRAWL & {name for name, value in self.fields.items() if value}:
+            raise self.refusal(f"{name} of a new Crawl is not taken: `archivebox add --help` names the option")
+        return str(self.fields.get("urls") or "").split()
+
     def refusal(self, why: str) -> BadInputError:
         return BadInputError(f"stdin, line {self.line}: {why}. Nothing was done.")
 
@@ -55,16 +64,19 @@ def is_selection() -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISREG(mode)
 
 
-def read_records(out: Output) -> list[StdinRecord]:
-    """All records on stdin, once whoever writes them has closed it; BadInputError where a line is none."""
+def read_records(out: Output, *, urls: bool = False) -> list[StdinRecord]:
+    """All records on stdin, once whoever writes them has closed it; BadInputError where a line is none.
+
+    ``urls``: a line with a URL is the record of a page.
+    """
     if sys.stdin is None:
         raise BadInputError("stdin is closed, so no record can be read from it. Nothing was done.")
     if not select.select([sys.stdin.buffer], [], [], SILENCE)[0]:
         out.warn("Waiting for records on stdin. To run without records, start this command with </dev/null.")
-    return list(_records())
+    return list(_records(urls=urls))
 
 
-def _records() -> Iterator[StdinRecord]:
+def _records(*, urls: bool) -> Iterator[StdinRecord]:
     number = 0
     while line := sys.stdin.buffer.readline(MAX_LINE + 1):
         number += 1
@@ -73,6 +85,9 @@ def _records() -> Iterator[StdinRecord]:
         if not line.strip():
             continue
         record = parse_line(line)
+        if record is None and urls and not line.lstrip().startswith(b"{"):
+            yield StdinRecord(number, "Snapshot", {"url": line.decode("utf-8", "replace").strip()})
+            continue
         if record is None:
             raise BadInputError(
                 f"stdin, line {number} is not a JSON record with a type, such as `archivebox list` prints in a pipe. "

@@ -46,7 +46,9 @@ class MachineOut(Schema):
 class DrainIn(RequestBody):
     """How a machine is drained."""
 
-    within: Annotated[int, Field(ge=0, le=86_400, description="Seconds until its work returns to the queue")] = 600
+    within: Annotated[
+        int, Field(strict=True, ge=0, le=86_400, description="Seconds until its work returns to the queue")
+    ] = 600
 
 
 class ProcessOut(Schema):

@@ -138,7 +138,7 @@ def _tell_of_plugins(session: Session, resolved: Resolved, depth: int) -> None:
     for plugin in chosen:
         for warning in plugin.warnings:
             session.out.warn(f"The plugin {plugin.name}: {warning}.")
-    if depth and not any(plugin.may_keep({"links"}) for plugin in chosen):
+    if depth and not any(plugin.source != "bundled" or plugin.may_keep({"links"}) for plugin in chosen):
         session.out.warn("No link will be followed: none of these plugins finds any. parse_dom_outlinks does.")
 
 

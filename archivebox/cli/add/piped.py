@@ -45,11 +45,13 @@ class PipedInput:
             if record is None or (record.type == "Snapshot" and record.fields.get("url")):
                 yield line if line.endswith(b"\n") else line + b"\n"
             elif record.type == "Crawl" and record.key is None:
-                yield f"{record.fields.get('urls') or ''}\n".encode()
+                yield "".join(f"{url}\n" for url in record.urls).encode()
             else:
                 self._pass(record)
 
     def _pass(self, record: StdinRecord) -> None:
+        if record.type == "Snapshot" and record.key is None:
+            raise record.refusal("this Snapshot has neither an id nor a url")
         if record.type == "Crawl" and record.key is not None:
             if not Crawl.objects.filter(pk__in=key_list([record.key])).exists():
                 raise record.refusal(f"there is no crawl {record.key}")

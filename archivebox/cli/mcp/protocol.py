@@ -101,6 +101,8 @@ def _called(params: Mapping[str, JSON], tools: Mapping[str, Tool]) -> JSON:
     missing = [name for name in tool.required if name not in arguments]
     if missing:
         raise _RefusedError(NO_PARAMETERS, f"It needs {', '.join(missing)}.")
+    if unknown := sorted(arguments.keys() - tool.properties.keys()):
+        raise _RefusedError(NO_PARAMETERS, f"It takes no {', '.join(unknown)}; it takes {', '.join(tool.properties)}.")
     try:
         text, failed = tool.call(arguments), False
     except (ToolError, ConfError, ObjectStoreError, SettingError) as error:

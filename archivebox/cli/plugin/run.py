@@ -22,6 +22,8 @@ from archivebox.machine.binary import binary_paths
 from archivebox.machine.models import Machine, Process
 from archivebox.workers.egress.trial import temporary_proxy
 
+LISTENS = 1.0
+"""Seconds that a background hook has at least, as in a crawl."""
 POLL_EVERY = 0.05
 """Seconds between two checks whether a background hook is ready."""
 
@@ -43,7 +45,8 @@ def run(session: Session, *, name: str, url: str, hook: str | None, output: str 
             for needed in needed_before(plugin, hooks):
                 if trial.settings.is_enabled(needed.plugin):
                     trial.start(needed)
-            codes = [_finish(session, found, trial.start(found), folder) for found in hooks]
+            started = [(found, trial.start(found)) for found in hooks]
+            codes = [_finish(session, found, process, folder) for found, process in started]
         finally:
             trial.end()
     return 1 if any(codes) else 0
@@ -128,7 +131,10 @@ class Trial:
 
 
 def _finish(session: Session, hook: Hook, process: Process, folder: Path) -> int:
-    """Wait for it (a background hook too, to its time-out or Ctrl-C), and show what it printed."""
+    """Wait for it, and show what it printed; what listens until the page is done is told that it is."""
+    if hook.background and not hook.finite:
+        time.sleep(LISTENS)
+        process.terminate()
     try:
         code = process.wait()
     except TimeoutError:

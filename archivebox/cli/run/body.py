@@ -31,7 +31,7 @@ def run(
     if daemon:
         return worker(session)
     if source or (not chosen and is_selection()):
-        records = read_records(session.out)
+        records = read_records(session.out, urls=True)
         if records or source:
             return watch(session, Watched(accept_records(session, records)))
     return watch(session, Watched(only=_only(crawl, snapshot, archiveresult)))

@@ -1,4 +1,4 @@
-"""Owns what `archivebox run` does with records on stdin: new pages are added, what is there already is run."""
+"""Owns what `archivebox run` does with records and URLs on stdin: new pages are added, what is there already is run."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -24,10 +24,11 @@ from archivebox.lib.links.records import link_of
 def accept_records(session: Session, records: Sequence[StdinRecord]) -> set[UUID]:
     """The Crawls to wait for. BadInputError, and nothing has happened, where one record cannot be run."""
     pages, crawls, others = by_type(records)
+    pages += [StdinRecord(one.line, "Snapshot", {"url": url}) for one in crawls if one.key is None for url in one.urls]
     results = [record for record in others if record.type == "ArchiveResult"]
     known = set(_known(pages))
     fresh = _checked([record for record in pages if record.key not in known])
-    crawl_keys = require_ids(Crawl, crawls, must_have_id=True)
+    crawl_keys = require_ids(Crawl, crawls)
     result_keys = require_ids(ArchiveResult, results, must_have_id=True)
     tell_left_out(session.out, [record for record in others if record.type != "ArchiveResult"])
     accepted = {

@@ -185,6 +185,12 @@ def test_who_holds_a_pipe_open_is_told_that_it_is_read(home: Path) -> None:
         ("export", b'{"type":"Crawl"}\n', "line 1"),
         ("run", b'{"type":"Snapshot","id":7}\n', "line 1"),
         ("run", record(THIRD) + b'{"type":"Snapshot"}\n', "line 2"),
+        ("run", b'{"type":"Crawl","urls":"https://example.com/","tags_str":"a"}\n', "line 1: tags_str of a new Crawl"),
+        (
+            "run",
+            b"https://example.com/\nhttps://me:secret@example.com/\n",
+            "line 2: https://example.com/ was not added",
+        ),
     ],
 )
 def test_one_line_that_names_nothing_and_nothing_is_done(run: Run, command: str, data: bytes, sentence: str) -> None:

@@ -50,6 +50,7 @@ def test_its_tools_are_described() -> None:
         (b'{"id": 1, "method": "tools/steal"}', -32601),
         (b'{"id": 1, "method": "tools/call", "params": {"name": "rm"}}', -32602),
         (b'{"id": 1, "method": "tools/call", "params": {"name": "text"}}', -32602),
+        (b'{"id": 1, "method": "tools/call", "params": {"name": "status", "arguments": {"deep": 1}}}', -32602),
     ],
 )
 def test_what_is_no_request_has_its_code(line: bytes, code: int) -> None:

@@ -105,6 +105,8 @@ def test_personas_and_machines_are_seen_by_those_who_may_inspect(caller: Make) -
 def test_an_administrator_drains_resumes_and_removes_a_machine_that_is_gone(caller: Make) -> None:
     admin, here = caller("admin", "admin"), Machine.current()
     lost = Machine.objects.create(hostname="attic", seen_at=timezone.now() - timedelta(hours=1))
+    admin.post(f"/api/v1/machines/{here.pk}/drain", {"within": False}, status=422)
+    assert admin.ask("TRACE", "/api/v1/machines?trace=1").status_code == 405
     assert admin.post(f"/api/v1/machines/{here.pk}/drain", {"within": 60}, status=200)["state"] == "draining"
     assert admin.post(f"/api/v1/machines/{here.pk}/resume", {}, status=200)["drain_by"] is None
     assert admin.ask("DELETE", f"/api/v1/machines/{here.pk}").status_code == 409

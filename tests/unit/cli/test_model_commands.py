@@ -84,6 +84,8 @@ def test_create_prints_other_records_and_crawls_that_are_there_as_they_came(page
         ("crawl create --plugins nothing https://a.test/", None, "no plugin"),
         ("crawl create", lines({"type": "Crawl", "id": NOBODYS}), "no crawl"),
         ("snapshot create", "not a url at all\n", "URL"),
+        ("snapshot create", lines({"type": "Snapshot"}), "neither an id nor a url"),
+        ("crawl create", lines({"type": "Crawl", "urls": A, "tags_str": "news"}), "tags_str of a new Crawl"),
         ("crawl update --status paused", lines({"type": "Crawl", "id": NOBODYS}), "no crawl"),
         ("crawl update --status paused", "{}\n", "not a JSON record"),
         ("crawl update --status paused", None, "--all"),
