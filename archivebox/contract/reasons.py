@@ -103,7 +103,7 @@ _TEXTS: dict[Reason, _Text] = {
         "It exceeded its time limit of {} seconds and was stopped.",
     ),
     Reason.CANCELLED: _text("It was cancelled.", "Add the URL again to archive it."),
-    Reason.LOST: _text("The end of its process was not observed.", _RETRIES),
+    Reason.LOST: _text("It stopped unexpectedly.", _RETRIES),
     Reason.WORKER_LOST: _text(
         "The worker that ran it died, several times in a row.",
         "See the worker's log for what killed it, then run `archivebox update`.",
@@ -119,7 +119,7 @@ _TEXTS: dict[Reason, _Text] = {
         "Check whether the machine ran out of memory. " + _RETRIES,
         "It was killed by signal {}, which ArchiveBox did not send.",
     ),
-    Reason.DECLARED: _text("It ran, and found that this is not available."),
+    Reason.DECLARED: _text("The page has nothing of this kind."),
     Reason.TEMPORARY_FAILURE: _text("It ran into a problem that may be temporary.", _RETRIES),
     Reason.NO_SUCH_HOST: _text(
         "The host name does not exist.", "Check the spelling of the address and that the site still exists, then retry."
@@ -160,7 +160,8 @@ _TEXTS: dict[Reason, _Text] = {
     ),
     Reason.NOT_APPLICABLE: _text("It does not apply to this page.", particular="It is not for {}."),
     Reason.NOTHING_CAME: _text(
-        "There was no response from this address.", "See the result of the navigation for the reason, and retry that."
+        "The page could not be loaded, so nothing could be saved from it.",
+        "See the result of the navigation for the reason, and retry that.",
     ),
     Reason.PRIVATE_PAGE: _text(
         "It shares the URL, and the page is private.", "To send it anyway, capture it again and name this plugin."

@@ -170,7 +170,7 @@ def is_missed(result: AssessedResult) -> bool:
 
 
 _AT_WORK_TEXTS = {
-    State.WAITING: ("Waiting for a worker.", ""),
+    State.WAITING: ("Waiting for its turn.", ""),
     State.RUNNING: ("Capture in progress.", ""),
     State.PAUSED: ("Paused: nothing is captured until its crawl is resumed.", "Resume its crawl."),
 }

@@ -42,12 +42,12 @@ class CrawlSchedule(Row, VisibleRow):
         """What becomes of a time that comes while the last crawl still runs."""
 
         WAIT = "wait", "wait until it has ended"
-        SKIP = "skip", "leave this time out"
+        SKIP = "skip", "skip this run"
 
     class CatchUp(models.TextChoices):
         """What becomes of times at which nothing was running here."""
 
-        ONCE = "once", "crawl once for all of them"
+        ONCE = "once", "after downtime, run once"
         SKIP = "skip", "leave them out"
 
     class Why(models.TextChoices):

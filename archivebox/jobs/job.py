@@ -55,7 +55,7 @@ class Job(StoppableItem):
         VERIFY = "verify", "Verify files"
         SIGN = "sign", "Sign"
         COMPARE = "compare", "Measure replay"
-        MEASURE = "measure", "Measure replay when idle"
+        MEASURE = "measure", "Check replay quality"
         VISIBILITY = "visibility", "Change who sees it"
         PURGE = "purge", "Delete files of what was removed"
         IMPORT = "import", "Import"

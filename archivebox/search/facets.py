@@ -33,7 +33,7 @@ MEDIA_TYPES = 200
 CHOICES = 8
 """Choices of one facet that are offered at most."""
 NAMES = {"pdf": "PDF"}
-OFFERED_STATES = {"open": "Open", "failed": "Failed", "paused": "Paused", "lossy": "Incomplete"}
+OFFERED_STATES = {"open": "In progress", "failed": "Failed", "paused": "Paused", "lossy": "Partly saved"}
 """State → what to call it."""
 MOST_EXACT = 10_000
 """Pages that a query finds which are all counted: 40 ms. Of more, the newest of these."""

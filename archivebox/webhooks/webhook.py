@@ -17,8 +17,8 @@ class Event(models.TextChoices):
     """What can be told."""
 
     SNAPSHOT_SEALED = "snapshot.sealed", "a page is archived, or was tried again"
-    SNAPSHOT_FAILED = "snapshot.failed", "nothing of a page could be kept"
-    CRAWL_FINISHED = "crawl.finished", "a crawl has nothing left to do"
+    SNAPSHOT_FAILED = "snapshot.failed", "a page could not be archived"
+    CRAWL_FINISHED = "crawl.finished", "a crawl finished"
     CRAWL_PAUSED = "crawl.paused", "a crawl was paused"
     CRAWL_CANCELLED = "crawl.cancelled", "a crawl was cancelled"
     JOB_FINISHED = "job.finished", "a job, such as an export, has ended"

@@ -192,10 +192,10 @@ class Dialer:
                 found = await self._resolver(place.host)
         except (OSError, UnicodeError) as error:
             raise NotConnected(
-                NotConnectedReason.NO_SUCH_NAME, f"The name {place.host} has no address: {_text(error)}."
+                NotConnectedReason.NO_SUCH_NAME, f"There is no site called {place.host}: {_text(error)}."
             ) from error
         if not found:
-            raise NotConnected(NotConnectedReason.NO_SUCH_NAME, f"The name {place.host} has no address.")
+            raise NotConnected(NotConnectedReason.NO_SUCH_NAME, f"There is no site called {place.host}.")
         return found
 
 

@@ -44,7 +44,7 @@ class KindsField(forms.MultipleChoiceField):
     """Kinds of output to keep: empty where nobody was asked. Who was asked, and unticked all, is asked again."""
 
     def __init__(self) -> None:
-        super().__init__(label="Keep", required=False, widget=forms.CheckboxSelectMultiple)
+        super().__init__(label="Save as", required=False, widget=forms.CheckboxSelectMultiple)
 
     def clean(self, value: Any) -> Any:
         kinds = super().clean([kind for kind in value or () if kind])
@@ -78,8 +78,8 @@ def _enabled() -> Iterator[Plugin]:
     return (plugin for plugin in plugins().values() if not plugin.only_installs and resolved.is_enabled(plugin))
 
 
-DEPTHS = [(0, "only these pages"), (1, "and what they link to"), (2, "two links deep"), (3, "three links deep")]
-SCOPES = [("all", "anywhere"), ("domain", "within their domain"), ("host", "within their host")]
+DEPTHS = [(0, "only these pages"), (1, "+ pages they link to"), (2, "+ links of those"), (3, "+ three links deep")]
+SCOPES = [("all", "any site"), ("domain", "the same site and its subdomains"), ("host", "the same host")]
 
 
 class CrawlForm(forms.Form):
@@ -98,7 +98,7 @@ class CrawlForm(forms.Form):
         ),
     )
     depth = forms.TypedChoiceField(label="How far", choices=DEPTHS, coerce=int, initial=0)
-    scope = forms.ChoiceField(label="Links are followed", choices=SCOPES, initial="all", required=False)
+    scope = forms.ChoiceField(label="Follow links to", choices=SCOPES, initial="all", required=False)
     keep = KindsField()
     plugins = forms.MultipleChoiceField(label="Only these plugins", required=False, widget=forms.CheckboxSelectMultiple)
     persona = forms.ChoiceField(label="Persona", required=False)

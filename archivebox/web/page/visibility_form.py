@@ -12,7 +12,7 @@ from archivebox.web import settings
 SEEN_BY = [
     (Visibility.PRIVATE.value, "only its owner"),
     (Visibility.MEMBERS.value, "everyone who is logged in"),
-    (Visibility.PUBLIC.value, "everyone" if settings.PUBLIC_SNAPSHOTS else "everyone, once PUBLIC_SNAPSHOTS is on"),
+    (Visibility.PUBLIC.value, "everyone" if settings.PUBLIC_SNAPSHOTS else "everyone (public archive is off)"),
 ]
 """From few to many, so that what is chosen by accident shows least. Settings of the server are read when it starts."""
 ICONS = {"public": "globe", "members": "user", "private": "lock"}

@@ -64,7 +64,7 @@ class ListedResults:
     @property
     def folded_groups(self) -> list[tuple[str, list[ListedResult]]]:
         """What is as it should be."""
-        return _named(("Saved", self.kept), ("No results, or not applicable", self.apart))
+        return _named(("Saved", self.kept), ("Nothing to save", self.apart))
 
 
 def _named(*groups: tuple[str, list[ListedResult]]) -> list[tuple[str, list[ListedResult]]]:

@@ -39,8 +39,8 @@ from archivebox.web.page.redirects import back_to, public_address
 
 AGAIN = [
     (DuplicatePolicy.CAPTURE, "Capture again"),
-    (DuplicatePolicy.IF_CHANGED, "Keep if changed"),
-    (DuplicatePolicy.IF_OLDER, "Again if older than"),
+    (DuplicatePolicy.IF_CHANGED, "Save only if it changed"),
+    (DuplicatePolicy.IF_OLDER, "Capture again if older than"),
     (DuplicatePolicy.SKIP, "Skip"),
 ]
 REFUSALS_SHOWN = 50
@@ -67,7 +67,7 @@ class AddForm(CrawlForm):
         "Markdown, CSV, JSON, WARC, WACZ, a list.",
     )
     again = forms.ChoiceField(
-        label="Archived already", choices=AGAIN, initial=DuplicatePolicy.CAPTURE.value, required=False
+        label="If already archived", choices=AGAIN, initial=DuplicatePolicy.CAPTURE.value, required=False
     )
     days = forms.IntegerField(label="Days", min_value=0, max_value=36_500, initial=30, required=False)
 
@@ -189,7 +189,7 @@ def _onward(request: HttpRequest, crawl: Crawl, count: int) -> str:
 def _tell(request: HttpRequest, crawl: Crawl, taken: int, found: ParsedInput) -> None:
     is_inside = request.user.is_authenticated
     link = format_html(' <a href="{}">See the crawl</a>', reverse("crawl", args=[crawl.pk])) if is_inside else ""
-    messages.success(request, format_html("{} page{} accepted.{}", f"{taken:,}", "" if taken == 1 else "s", link))
+    messages.success(request, format_html("Archiving {} page{}.{}", f"{taken:,}", "" if taken == 1 else "s", link))
     for refusal in found.refusals[:REFUSALS_TOLD]:
         messages.warning(request, f"Line {refusal.line}: {refusal.sentence}")
     if (more := len(found.refusals) - REFUSALS_TOLD) > 0:
@@ -227,9 +227,11 @@ def _preview_of(request: HttpRequest, asked: AddForm, found: ParsedInput) -> dic
 def _sentence(asked: AddForm, count: int) -> str:
     """What will happen."""
     options = asked.cleaned_data
-    parts = [f"{count:,} page{'' if count == 1 else 's'} will be archived"]
+    what = "Archives this page" if count == 1 else f"Archives {count:,} pages"
     if options["depth"]:
-        parts.append(f"with what they link to, {options['depth']} deep, {dict(SCOPES)[options['scope'] or 'all']}")
+        links = "every page linked there" if options["depth"] == 1 else f"pages up to {options['depth']} links away"
+        what += f" and {links} ({dict(SCOPES)[options['scope'] or 'all']})"
+    parts = [what]
     parts.append(_outputs(options["plugins"], options["keep"]))
     if options["persona"]:
         parts.append(f"as {options['persona']}")
@@ -246,7 +248,7 @@ def _outputs(names: Sequence[str], kinds: Sequence[str]) -> str:
         titles = dict(capturing_titles())
         return f"by {', '.join(titles.get(name, name) for name in names)}"
     if not plugins_keeping(kinds):
-        return "in all enabled formats"
+        return "in all formats"
     return f"as {', '.join(shown.label for shown in offered() if shown.kind in kinds)}"
 
 

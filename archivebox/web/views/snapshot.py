@@ -20,7 +20,7 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.core.unchanged_check import UnchangedCheck
 from archivebox.core.versions.text_differences import compare
 from archivebox.core.versions.url_versions import latest_versions
-from archivebox.hooks import outputs_of
+from archivebox.hooks import base_layers, outputs_of, resolve_settings
 from archivebox.lib.urls import BadUrl, parse_url
 from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process
@@ -50,7 +50,8 @@ def one(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
     snapshot = snapshot_or_404(request, snapshot_id)
     if snapshot.retired_at:
         look = UnchangedCheck.objects.filter(instead=snapshot.pk).first()
-        return render(request, "web/removed.html", {"snapshot": snapshot, "look": look}, status=410)
+        days = resolve_settings(base_layers()).get_int("REMOVED_RETENTION_DAYS")
+        return render(request, "web/removed.html", {"snapshot": snapshot, "look": look, "days": days}, status=410)
     card = cards(request, [snapshot])[0]
     results = results_of(snapshot)
     showing = Showing(

@@ -53,7 +53,7 @@ def test_the_page_that_was_added_opens_although_the_library_gets_it_first(newcom
     tab.call("Fetch.disable")
     tab.call("Network.disable")
     newcomer.wait_for("location.pathname.startsWith('/snapshots/') && document.title.includes('first.example')")
-    assert "1 page accepted" in newcomer.value("document.getElementById('messages').innerText")
+    assert "Archiving 1 page" in newcomer.value("document.getElementById('messages').innerText")
 
 
 def answer_held_until_the_library_asked(newcomer: Browser) -> str:

@@ -193,4 +193,4 @@ def test_a_change_of_who_sees_a_page_says_what_the_server_then_does(library: Lib
         said = place.visitor.get(page).text
         assert ("Now visible to everyone." in said) == (status == 200)
         assert ("Only logged-in users can see it" in said) == (status == 302)
-        assert (">everyone, once PUBLIC_SNAPSHOTS is on<" in said) == (status == 302)
+        assert (">everyone (public archive is off)<" in said) == (status == 302)

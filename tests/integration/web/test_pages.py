@@ -190,7 +190,7 @@ def test_urls_go_through_the_one_door(library: Library) -> None:
     assert answer.status == 302
     assert answer.headers["location"] == "/", "several come into the Library"
     page = library.visitor.get(answer.headers["location"]).text
-    assert re.search(r'2 pages accepted. <a href="/crawls/[^"]+">See the crawl</a>', page)
+    assert re.search(r'Archiving 2 pages. <a href="/crawls/[^"]+">See the crawl</a>', page)
     assert "Line 3: " in page
     assert "Line 4: " in page
     assert "2 more lines were skipped" in page
@@ -210,9 +210,9 @@ def test_who_adds_several_stays_where_they_were_if_that_is_here(library: Library
     there = library.visitor.post("/add/", urls=urls, depth="0", next="/tags/?show=all").headers["location"]
     assert there == "/tags/?show=all"
     library.visitor.headers = {"X-Live": "1"}
-    assert "2 pages accepted" not in library.visitor.get(there).text, "it is for whoever looks"
+    assert "Archiving 2 pages" not in library.visitor.get(there).text, "it is for whoever looks"
     library.visitor.headers = {}
-    assert "2 pages accepted" in library.visitor.get(there).text
+    assert "Archiving 2 pages" in library.visitor.get(there).text
     assert library.visitor.post("/add/", urls=urls, depth="0", next="http://else.example/").headers["location"] == "/"
     assert library.visitor.post("/add/", urls=urls, depth="0", next="/add/?url=x").headers["location"] == "/"
 
@@ -252,11 +252,11 @@ def test_a_look_first_says_what_is_new_known_and_no_url_and_adds_nothing(library
     assert " ".join(re.sub(r"<[^>]+>", " ", page).split()).startswith("1 new 1 already archived 1 invalid 1 duplicate")
     assert "Line 4" in page
     assert "/snapshots/" in page
-    assert "1 deep, anywhere" in page
+    assert "and every page linked there (any site)" in page
     looked = library.visitor.post("/add/", urls=given, depth="0", again="never", look="1").text
-    assert "1 page will be archived" in looked
+    assert "Archives this page" in looked
     if_changed = library.visitor.post("/add/", urls=given, depth="0", again="changed", look="1").text
-    assert "2 pages will be archived" in if_changed
+    assert "Archives 2 pages" in if_changed
     assert "and saved only when changed" in if_changed
     assert "looked.example" in looked, "what was typed is still there"
     count = (

@@ -118,7 +118,7 @@ def test_an_answer_that_stays_in_place_of_a_page_is_shown_as_what_it_is(
 
 def test_a_page_that_is_still_captured_says_so_until_something_is_kept(client: Client) -> None:
     waiting = kept(URL, status="queued")
-    assert "Waiting for a worker." in page(client, waiting)
+    assert "Waiting for its turn." in page(client, waiting)
     assert "Select a file." not in page(client, waiting)
 
     left(waiting, "screenshot", {"screenshot.png": "png"})
