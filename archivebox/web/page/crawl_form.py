@@ -79,7 +79,7 @@ def _enabled() -> Iterator[Plugin]:
 
 
 DEPTHS = [(0, "only these pages"), (1, "+ pages they link to"), (2, "+ links of those"), (3, "+ three links deep")]
-SCOPES = [("all", "any site"), ("domain", "the same site and its subdomains"), ("host", "the same host")]
+SCOPES = [("domain", "the same site and its subdomains"), ("host", "the same host"), ("all", "any site")]
 
 
 class CrawlForm(forms.Form):
@@ -98,7 +98,7 @@ class CrawlForm(forms.Form):
         ),
     )
     depth = forms.TypedChoiceField(label="How far", choices=DEPTHS, coerce=int, initial=0)
-    scope = forms.ChoiceField(label="Follow links to", choices=SCOPES, initial="all", required=False)
+    scope = forms.ChoiceField(label="Follow links to", choices=SCOPES, initial="domain", required=False)
     keep = KindsField()
     plugins = forms.MultipleChoiceField(label="Only these plugins", required=False, widget=forms.CheckboxSelectMultiple)
     persona = forms.ChoiceField(label="Persona", required=False)

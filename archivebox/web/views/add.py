@@ -1,6 +1,7 @@
 """Owns the page that takes URLs: what was understood of what somebody gives, and what will happen with it."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, BinaryIO, cast
 from urllib.parse import urlencode
@@ -53,7 +54,7 @@ BOOKMARK = (
 KNOWN_SHOWN = 10
 REFUSED_KEPT = 1_000
 """Lines that were no URLs, kept with the crawl."""
-CHOICES = ("depth", "scope", "keep", "plugins", "persona", "tags", "again", "days", "visibility")
+CHOICES = ("depth", "scope", "most", "keep", "plugins", "persona", "tags", "again", "days", "visibility")
 """What a preset holds."""
 
 
@@ -65,6 +66,9 @@ class AddForm(CrawlForm):
         required=False,
         help_text="Bookmarks or history of a browser, an export of a bookmark service, a feed, a sitemap, HTML, "
         "Markdown, CSV, JSON, WARC, WACZ, a list.",
+    )
+    most = forms.IntegerField(
+        label="Linked pages at most", min_value=1, initial=500, required=False, help_text="Empty: any number."
     )
     again = forms.ChoiceField(
         label="If already archived", choices=AGAIN, initial=DuplicatePolicy.CAPTURE.value, required=False
@@ -84,7 +88,8 @@ class AddForm(CrawlForm):
     def request(self, **more: Any) -> CrawlRequest:
         asked = self.cleaned_data
         policy = DuplicatePolicy(asked["again"] or DuplicatePolicy.CAPTURE)
-        return super().request(duplicates=policy, days=asked["days"] or 0, title=asked["title"], **more)
+        most = asked["most"] if asked["depth"] else None
+        return super().request(duplicates=policy, days=asked["days"] or 0, title=asked["title"], max_urls=most, **more)
 
     def given(self) -> Iterator[UrlList]:
         yield from super().given()
@@ -132,6 +137,8 @@ def form(request: HttpRequest) -> HttpResponse:
         found = parse(wanted, who)
         if "look" in request.POST or "save" in request.POST:
             return _page(request, asked, found)
+        if wanted.max_urls:  # of the crawl, to which what was given belongs
+            wanted = replace(wanted, max_urls=wanted.max_urls + len(found.seeds))
         submitted = accept(wanted, who, found, partial(_noting, request, found))
     except RequestRefusedError as error:
         asked.add_error("file" if asked.files else "urls", str(error))
@@ -231,6 +238,7 @@ def _sentence(asked: AddForm, count: int) -> str:
     if options["depth"]:
         links = "every page linked there" if options["depth"] == 1 else f"pages up to {options['depth']} links away"
         what += f" and {links} ({dict(SCOPES)[options['scope'] or 'all']})"
+        what += f", at most {options['most']:,} of them" if options["most"] else ""
     parts = [what]
     parts.append(_outputs(options["plugins"], options["keep"]))
     if options["persona"]:

@@ -186,7 +186,7 @@ def test_the_chosen_format_is_framed_in_a_sandbox_under_our_banner(library: Libr
 
 def test_urls_go_through_the_one_door(library: Library) -> None:
     urls = "http://added.example/\n\nnot a url\njavascript:alert(1)\nhttp://added.example/two\nno\nno url\nnone\n"
-    answer = library.visitor.post("/add/", urls=urls, depth="1", tags="one, two")
+    answer = library.visitor.post("/add/", urls=urls, depth="1", tags="one, two", most="500")
     assert answer.status == 302
     assert answer.headers["location"] == "/", "several come into the Library"
     page = library.visitor.get(answer.headers["location"]).text
@@ -197,11 +197,12 @@ def test_urls_go_through_the_one_door(library: Library) -> None:
     code = (
         "from archivebox.core.models import Snapshot\n"
         "for s in Snapshot.objects.filter(url__contains='added.example').order_by('pk'):\n"
-        "    print(s.url, s.crawl.max_depth, s.created_by.username, *sorted(t.name for t in s.tags.all()))"
+        "    limits = s.crawl.max_depth, s.crawl.config['MAX_URLS']\n"
+        "    print(s.url, *limits, s.created_by.username, *sorted(t.name for t in s.tags.all()))"
     )
     assert in_collection(library.server.folder, code).splitlines() == [
-        "http://added.example/ 1 eve one two",
-        "http://added.example/two 1 eve one two",
+        "http://added.example/ 1 502 eve one two",
+        "http://added.example/two 1 502 eve one two",
     ]
 
 
@@ -253,6 +254,8 @@ def test_a_look_first_says_what_is_new_known_and_no_url_and_adds_nothing(library
     assert "Line 4" in page
     assert "/snapshots/" in page
     assert "and every page linked there (any site)" in page
+    within = library.visitor.post("/add/preview/", "/add/", urls=given, depth="1", scope="domain", most="500").text
+    assert "linked there (the same site and its subdomains), at most 500 of them" in within
     looked = library.visitor.post("/add/", urls=given, depth="0", again="never", look="1").text
     assert "Archives this page" in looked
     if_changed = library.visitor.post("/add/", urls=given, depth="0", again="changed", look="1").text
