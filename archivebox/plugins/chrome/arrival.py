@@ -23,6 +23,7 @@ class Arrival:
         self.navigations = 0
         self.response: Params = {}
         self.latest_response: Params = {}  # also of a document that was never shown
+        self.latest_status = 0  # also of an answer that the browser gives nobody, as 304 to what it never had
         self.asked_for = ""  # the URL of the latest document, after redirects
         self.download = ""
         self.torn = ""  # the code of what ended the document before it was whole
@@ -30,6 +31,7 @@ class Arrival:
         self.failure = ""  # the code of what went wrong with the latest document
         self._responses: dict[str, Params] = {}
         self._open_requests: dict[str, str] = {}  # request id: loader
+        self._latest_document = ""  # the request for the latest document
         self._next_document = ""  # the request for a document that is to replace the one that is there
         self.stopped_loading = False
 
@@ -77,8 +79,12 @@ class Arrival:
         if method == "Network.requestWillBeSent":
             self._open_requests[params["requestId"]] = params["loaderId"]
             if params.get("type") == "Document" and params.get("frameId") == self._frame:
-                self._next_document = params["requestId"]
+                self._next_document = self._latest_document = params["requestId"]
                 self.asked_for = params["request"]["url"]
+        elif method == "Network.responseReceivedExtraInfo":
+            if params["requestId"] == self._latest_document:
+                self.latest_status = int(params["statusCode"])
+            return
         elif method == "Network.responseReceived":
             if params["type"] == "Document" and params.get("frameId") == self._frame:
                 self._responses[params["loaderId"]] = self.latest_response = params["response"]

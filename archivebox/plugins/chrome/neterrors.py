@@ -44,7 +44,8 @@ _PERMANENT = (
     ("net::ERR_CONTENT_DECODING", "no_page", "the server's answer cannot be unpacked"),
     ("net::ERR_UNSAFE_PORT", "", "browsers open no pages at that port"),
     ("net::ERR_BLOCKED_BY_", "", "it is blocked"),
-    ("net::ERR_INVALID_", "", "there is no such address"),
+    ("net::ERR_INVALID_URL", "", "there is no such address"),
+    ("net::ERR_INVALID_REDIRECT", "", "it redirects to what is no address"),
 )
 _TRANSIENT = (
     ("net::ERR_CONNECTION_REFUSED", "connection_refused", "no server listens at that address and port"),
@@ -56,6 +57,7 @@ _TRANSIENT = (
     ("net::ERR_NETWORK_CHANGED", "connection_lost", "the network changed on the way"),
     ("net::ERR_EMPTY_RESPONSE", "connection_lost", "the server hung up without an answer"),
     ("net::ERR_CONNECTION_", "connection_lost", "the server broke the connection off"),
+    ("net::ERR_INVALID_CHUNKED", "connection_lost", "the server sent a broken chunk"),
     ("net::ERR_INCOMPLETE_CHUNKED", "connection_lost", "the server broke the connection off"),
     ("net::ERR_CONTENT_LENGTH_MISMATCH", "connection_lost", "the server broke the connection off"),
     ("net::ERR_HTTP2_", "connection_lost", "the server broke the connection off"),

@@ -53,11 +53,16 @@ CALM_TIME = 0.2  # seconds without a new document after which a stop counts
 RELOADS_MOST = 5  # by one page that is waited for; one that goes on and on is what it is
 STOPS = 10
 UNAUTHORIZED = 401
-# An HTML document of which no more than its head came has no body: what is stopped is not completed.
+ABORTED = "net::ERR_ABORTED"
+STATUS_TIME = 1.0  # seconds; 0.03 are usual
+# An HTML document of which no more than its head came has no body: what is stopped is not completed. Of one of which
+# nothing came the browser makes three elements.
 HERE = """({
   url: location.href,
   mime: document.contentType,
-  empty: document instanceof HTMLDocument ? !document.body : !document.documentElement,
+  empty: document instanceof HTMLDocument
+    ? !document.body || document.documentElement.outerHTML === "<html><head></head><body></body></html>"
+    : !document.documentElement,
 })"""
 
 
@@ -356,9 +361,15 @@ class PageNavigation:
             self._arrival.download = self._arrival.download or "download"
         elif answer.get("errorText") and not stopping:
             self.code = answer["errorText"]
-            self.problem = problem_of(
-                self.code, self._arrival.asked_for or self._url, self._arrival.latest_response.get("status", 0)
-            )
+            status = self._arrival.latest_response.get("status", 0) or self._status_of_no_answer()
+            self.problem = problem_of(self.code, self._arrival.asked_for or self._url, status)
+
+    def _status_of_no_answer(self) -> int:
+        """Return the status of an answer that the browser gave nobody, which it tells a moment later; 0: none came."""
+        end = time.monotonic() + STATUS_TIME
+        while self.code == ABORTED and not self._arrival.latest_status and (left := end - time.monotonic()) > 0:
+            self._handle_event(self._tab.connection.next_event(left))
+        return self._arrival.latest_status
 
     def _settled(self, *, stopping: bool) -> bool:
         arrival, now = self._arrival, time.monotonic()

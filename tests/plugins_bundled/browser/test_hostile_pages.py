@@ -150,6 +150,22 @@ def test_what_will_not_pass_is_said_in_words_and_not_tried_again(crawl: Crawl, s
         bad.close()
 
 
+@pytest.mark.parametrize(
+    ("path", "sentence"),
+    [
+        ("/empty", "the server sent nothing readable: an empty document"),
+        ("/not-modified", "the server answered 304 without a page"),
+    ],
+)
+def test_an_answer_without_a_page_is_no_page_and_not_tried_again(
+    crawl: Crawl, site: Site, path: str, sentence: str
+) -> None:
+    outcome = page(crawl, site, path).navigate()
+    assert outcome.result is not None
+    said = (outcome.status, outcome.result["output_str"], outcome.result["reason"], outcome.retry)
+    assert said == ("failed", sentence, "no_page", None)
+
+
 def test_a_port_where_nobody_answers_is_tried_again(crawl: Crawl) -> None:
     bad = crawl.snapshot("port", f"http://127.0.0.1:{free_ports()}/")
     outcome = bad.navigate()

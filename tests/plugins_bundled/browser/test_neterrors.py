@@ -34,6 +34,8 @@ SOCKS = "net::ERR_SOCKS_CONNECTION_FAILED"
         ("net::ERR_HTTP_RESPONSE_CODE_FAILURE", 404, "the server answered 404 without a page", False, "no_page"),
         ("net::ERR_HTTP_RESPONSE_CODE_FAILURE", 429, "the server answered 429 without a page", True, "no_page"),
         ("net::ERR_HTTP_RESPONSE_CODE_FAILURE", 503, "the server answered 503 without a page", True, "no_page"),
+        ("net::ERR_INVALID_CHUNKED_ENCODING", 200, "the server sent a broken chunk", True, "connection_lost"),
+        ("net::ERR_ABORTED", 304, "the server answered 304 without a page", False, "no_page"),
         ("net::ERR_ABORTED", 204, "the server answered 204 without a page", False, "no_page"),
         ("net::ERR_OF_A_LATER_BROWSER", 0, "net::ERR_OF_A_LATER_BROWSER", True, ""),
         (SOCKS, 0, "the crawl's proxy made no connection", True, ""),
