@@ -188,7 +188,7 @@ def _final(http_status: int, count: _Count) -> tuple[State, str, str]:
         return (
             State.PARTLY,
             f"The server answered {_named(http_status)}: the archived page is its error page.",
-            TRY_AGAIN,
+            Reason.LOGIN_WALL.action if http_status == HTTPStatus.UNAUTHORIZED else TRY_AGAIN,
         )
     if cause is None:
         return State.KEPT, "All outputs were archived.", ""

@@ -149,6 +149,11 @@ def test_what_is_tried_again_is_not_final() -> None:
     assert said.sentence == "Missing: copy. It is retried automatically."
 
 
+def test_a_page_that_asks_for_a_log_in_is_not_advised_to_be_captured_as_before() -> None:
+    assert "persona" in verdict(PICTURE, http_status=401).action
+    assert "persona" not in verdict(PICTURE, http_status=404).action
+
+
 @pytest.mark.parametrize(
     ("status", "state"),
     [
