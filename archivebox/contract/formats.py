@@ -162,7 +162,7 @@ def kind_of(mimetype: str) -> FormatKind:
         return FormatKind.PICTURE
     if main in {"video", "audio"}:
         return FormatKind.MEDIA
-    is_text = main == "text" or mimetype.endswith(("json", "xml", "yaml", "ndjson", "javascript"))
+    is_text = main == "text" or mimetype.endswith(("json", "jsonl", "json-seq", "xml", "yaml", "javascript"))
     return FormatKind.TEXT if is_text else FormatKind.OTHER
 
 

@@ -15,6 +15,8 @@ ENDINGS = {
     "audio/mpeg": ".mp3",
     "text/markdown": ".md",
     "image/webp": ".webp",
+    "application/x-ndjson": ".jsonl",
+    "application/jsonl": ".jsonl",
 }
 _EXTENDED = re.compile(r"filename\*\s*=\s*(?:utf-8|iso-8859-1)'[^']*'([^;]+)", re.IGNORECASE)  # RFC 6266, 4.3
 _PLAIN = re.compile(r'filename\s*=\s*(?:"([^"]*)"|([^;]+))', re.IGNORECASE)

@@ -101,7 +101,8 @@ def test_the_best_text_is_that_of_the_lowest_rank() -> None:
         ("text/html", FormatKind.PAGE), ("application/xhtml+xml", FormatKind.PAGE),
         ("image/svg+xml", FormatKind.PICTURE), ("application/pdf", FormatKind.PDF), ("audio/mpeg", FormatKind.MEDIA),
         ("text/csv", FormatKind.TEXT), ("application/rss+xml", FormatKind.TEXT),
-        ("application/x-ndjson", FormatKind.TEXT), ("application/zip", FormatKind.OTHER), ("", FormatKind.OTHER),
+        ("application/x-ndjson", FormatKind.TEXT), ("application/jsonl", FormatKind.TEXT),
+        ("application/json-seq", FormatKind.TEXT), ("application/zip", FormatKind.OTHER), ("", FormatKind.OTHER),
     ],
 )  # fmt: skip
 def test_the_type_of_a_file_says_how_it_is_shown(mimetype: str, kind: FormatKind) -> None:
