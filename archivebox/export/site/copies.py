@@ -29,6 +29,8 @@ POLICY = (
 )
 """Nothing in a saved page runs, or asks anybody, wherever it is opened (Content Security Policy 3)."""
 _DOCTYPE = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\n\f\r]*<!doctype[^>]*>", re.IGNORECASE)
+_PRAGMA = re.compile(rb"(?<=[\s/\"'])http-equiv(?=\s*=(?!\s*[\"']?content-type\b))", re.IGNORECASE)
+"""What a ``<meta>`` does by itself, such as going elsewhere. Its value may hold escapes, a name not (HTML 13.2.5)."""
 _UTF_8 = b"<meta charset=utf-8>"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -105,7 +107,7 @@ def without_scripts(html: bytes) -> Iterator[bytes]:
     end = doctype.end() if doctype else 0
     yield html[:end]
     yield POLICY + (_UTF_8 if _is_utf_8(html) else b"")
-    yield html[end:]
+    yield _PRAGMA.sub(b"data-http-equiv", html[end:])
 
 
 def _is_utf_8(html: bytes) -> bool:

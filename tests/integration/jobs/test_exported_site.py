@@ -108,6 +108,13 @@ def test_the_policy_of_a_saved_page_comes_before_all_of_its_head(html: bytes, be
     assert b"".join(without_scripts(html)) == before + POLICY + b"<meta charset=utf-8>" + html.removeprefix(before)
 
 
+def test_a_saved_page_sends_nobody_elsewhere_and_says_its_encoding() -> None:
+    start = b'<meta http-equiv="Content-Type" content="text/html; charset=latin-1">'
+    html = start + b'<meta content="0; url=https://b.example/"\nHTTP-EQUIV = "&#114;efresh"><p>Write http-equiv here'
+    said = b"".join(without_scripts(html)).removeprefix(POLICY + b"<meta charset=utf-8>")
+    assert said == html.replace(b"HTTP-EQUIV", b"data-http-equiv")
+
+
 def test_a_saved_page_in_another_encoding_says_which_itself() -> None:
     assert b"utf-8" not in b"".join(without_scripts("<meta charset=latin-1><p>é".encode("latin-1")))
 
