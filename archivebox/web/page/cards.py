@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 
 from archivebox.accounts.permission import visible_snapshots
 from archivebox.contract.presentation import Role
-from archivebox.contract.verdicts import Verdict, judge
+from archivebox.contract.verdicts import State, Verdict, judge
 from archivebox.core.archiveresult import ArchiveResult, ArchiveResultQuerySet
 from archivebox.core.progress.result_summary import ResultLine
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
@@ -157,7 +157,12 @@ class Card:
     @cached_property
     def marks(self) -> list[Mark]:
         """What was kept; asked when all its results have been taken."""
-        return marks_of(self.results)
+        return marks_of(self.results) if self.shows_page else []
+
+    @property
+    def shows_page(self) -> bool:
+        """Whether what was kept is of the page itself, as far as it has come, and not evidence that nothing came."""
+        return self.verdict.state not in {State.NOTHING, State.REFUSED}
 
     @property
     def drawn(self) -> list[SafeString]:

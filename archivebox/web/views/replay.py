@@ -42,7 +42,8 @@ def page(request: HttpRequest, when: str, url: str) -> HttpResponse:
         return _wrong(request, f"{when} is not a valid time. Use YYYYMMDDhhmmss or “latest”.")
     snapshot = nearest(wanted, viewer_scope(request.user), moment)
     if snapshot is None:
-        context = {"url": wanted, "may_add": may_see(request, "PUBLIC_ADD_VIEW")}
+        is_web = wanted.startswith(("https://", "http://"))
+        context = {"url": wanted, "may_add": may_see(request, "PUBLIC_ADD_VIEW"), "is_web": is_web}
         return render(request, "web/not_kept.html", context, status=404)
     return _shown(request, snapshot, when, wanted)
 

@@ -356,6 +356,19 @@ def test_what_shows_most_opens_first_by_the_measure_of_each_format(client: Clien
     assert "Run scripts" in page(client, snapshot), "it does not need them"
 
 
+def test_a_card_says_why_a_page_is_not_archived_and_claims_nothing(client: Client, snapshot: Snapshot) -> None:
+    left(snapshot, "responses", {"index.jsonl": "{}"})
+    assert "Recording of the network" in page_of(client.get("/"))
+    left(snapshot, "chrome", {}, 30, status="failed", reason="login_wall")
+    shown = page_of(client.get("/"))
+    assert "The site showed its log-in page instead of the page." in shown
+    assert "Recording of the network" not in shown
+
+
+def test_no_link_leads_to_what_is_no_page_of_the_web(client: Client) -> None:
+    assert 'href="javascript' not in page_of(client.get("/web/latest/javascript:alert(1)"))
+
+
 def test_the_text_of_what_is_no_page_opens_before_its_picture(client: Client, snapshot: Snapshot) -> None:
     left(snapshot, "screenshot", {"screenshot.png": "picture"})
     left(snapshot, "htmltotext", {"htmltotext.txt": "{}"})
