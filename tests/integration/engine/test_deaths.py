@@ -126,6 +126,19 @@ def test_an_adopted_hook_that_never_gets_ready_is_not_waited_for_longer_than_ano
     assert len(forked.hooks("silent")) == 1
 
 
+def test_results_of_a_dead_worker_name_the_files_that_are_there(forked: Collection) -> None:
+    moves = 'echo moves >> "$DATA_DIR/ledger"\nuntil [ -e "$DATA_DIR/go" ]; do sleep 0.05; done\nmv early late\n'
+    forked.plugin("moved", {"on_Snapshot__20_early.sh": "echo word > early\n", "on_Snapshot__30_moves.sh": moves})
+    forked.add()
+    forked.watch()
+    forked.wait_ledger("moves")
+    one_alive(forked, "worker").signal(signal.SIGKILL)
+    (forked.root / "go").touch()
+    finish(forked)
+    assert [list(row["output_files"]) for row in forked.results().values()] == [["late"]] * 2
+    assert forked.row("Snapshot", "size")["size"] == len("word\n")
+
+
 HOLDS_DATABASE = """
 import os, sqlite3, time
 database = sqlite3.connect(os.environ["DATA_DIR"] + "/index.sqlite3", timeout=60, isolation_level=None)

@@ -123,7 +123,6 @@ class PageResults:
     # --- a run has ended --------------------------------------------------------------------------------------
 
     def settle_run(self, item: Planned, run: HookProcess) -> None:
-        item.files = run.listing.columns
         released = (self._executor.ending or self._engine.stopping) and not self._executor.is_cancelled
         result = self._with_regard_to_page(item, outcome(run.ended_run(released=released)))
         replayed, item.replay = item.replay, False

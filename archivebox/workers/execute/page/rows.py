@@ -248,7 +248,7 @@ def seal(
             "sealed_at": timezone.now(),
             "finishing": False,
             "reason": reason,
-            "size": sum(snapshot.archiveresult_set.filter(output_size__gt=0).values_list("output_size", flat=True)),
+            "size": _size_of_files(snapshot),
         }
         if stored is not None:
             adopt(stored)
@@ -290,6 +290,12 @@ def rolled_back_if_lost(snapshot: Snapshot) -> Iterator[None]:
     except Exception:
         vars(snapshot).update(before)
         raise
+
+
+def _size_of_files(snapshot: Snapshot) -> int:
+    """Hooks of one plugin list one folder, each as it was at its end."""
+    rows = snapshot.archiveresult_set.filter(output_size__gt=0).order_by("output_size")
+    return sum(dict(rows.values_list("plugin", "output_size")).values())
 
 
 def _next_retry(snapshot: Snapshot) -> datetime | None:

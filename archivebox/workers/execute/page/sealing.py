@@ -8,6 +8,7 @@ from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from archivebox.config.page_storage import has_store
 from archivebox.config.settings import DATA_FOLDER
@@ -259,15 +260,16 @@ class Sealing:
         return is_sealed
 
     async def _correct_files(self, folder: Path, signed_in: str) -> None:
-        """Tell of files that changed since their hook ended: what spoke of the live page, or was packed, or signed."""
-        results = [item for item in self._schedule.planned if item.result_id is not None]
-        listed = [(item.hook.plugin, item.files.get("output_files", ())) for item in results]
+        """Have rows name the files that are there: some spoke of the live page, or were packed, or signed since.
+
+        An earlier worker may have listed them, and died.
+        """
+        rows = ArchiveResult.objects.filter(snapshot=self._snapshot).exclude(output_files={})
+        listed = await self._engine.journal.read(lambda: list(rows.values_list("pk", "plugin", "output_files")))
         anew = {*self._linked, signed_in}
         changed = await self._engine.loop.run_in_executor(None, renewed_file_columns, folder, listed, anew)
-        for item in results:
-            if item.result_id is not None and item.hook.plugin in changed:
-                columns = changed[item.hook.plugin]
-                self._engine.journal.update(ArchiveResult, item.result_id, columns, self._steps.lease)
+        for key, columns in changed.items():
+            self._engine.journal.update(ArchiveResult, key, columns, self._steps.lease)
 
     async def _unchanged_since(self, folder: Path) -> Snapshot | None:
         """The version before it that says the same."""
@@ -329,15 +331,19 @@ def is_hashing(item: Planned) -> bool:
 
 
 def renewed_file_columns(
-    folder: Path, listed: Iterable[tuple[str, Iterable[str]]], anew: set[str]
-) -> dict[str, dict[str, Any]]:
-    """Plugin → the columns of its files now, of those that have lost one, and of those to be listed ``anew``."""
-    changed = {plugin for plugin, names in listed if plugin in anew or _is_any_gone(folder / plugin, names)}
-    return {plugin: output_columns(folder / plugin) for plugin in changed}
+    folder: Path, listed: Iterable[tuple[UUID, str, Mapping[str, Mapping[str, JSON]]]], anew: set[str]
+) -> dict[UUID, dict[str, Any]]:
+    """Result → the columns of its files now, of those of which one is gone or has another size, or ``anew``."""
+    changed = [(key, plugin) for key, plugin, files in listed if plugin in anew or _is_outdated(folder / plugin, files)]
+    columns = {plugin: output_columns(folder / plugin) for _, plugin in changed}
+    return {key: columns[plugin] for key, plugin in changed}
 
 
-def _is_any_gone(folder: Path, names: Iterable[str]) -> bool:
-    return any(not os.path.lexists(folder / name) for name in names)
+def _is_outdated(folder: Path, files: Mapping[str, Mapping[str, JSON]]) -> bool:
+    try:
+        return any((folder / name).lstat().st_size != about.get("size") for name, about in files.items())
+    except OSError:
+        return True
 
 
 def tidy(object_dir: Path, on_record: Mapping[str, Mapping[str, int]], cap: int) -> None:

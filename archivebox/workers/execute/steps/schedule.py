@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from functools import lru_cache
-from typing import Any
 from uuid import UUID
 
 from archivebox.contract.hook import TAB, Hook
@@ -53,8 +52,6 @@ class Planned:
     """The status of its row, when all that the journal has is written."""
     retry_at: datetime | None = None
     """When it is tried again; None where this worker has not settled it so."""
-    files: dict[str, Any] = field(default_factory=dict)
-    """The columns that tell of its files, as they were when it ended."""
     late: bool = False
     """Its ready time is over; nobody waits for it any longer."""
 
