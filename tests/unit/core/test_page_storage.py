@@ -278,6 +278,18 @@ def test_what_is_damaged_in_the_store_is_found(store: Path) -> None:
     assert check_store(digests=False).problems == [f"{key} (page {other.pk}): missing"]
 
 
+def test_the_object_of_another_page_is_not_taken_for_the_one_that_was_stored(store: Path) -> None:
+    """As large, and with checksums that are right."""
+    page, other = stored(), stored("https://example.com/2", words="two")
+    key, its = (StoredObject.objects.get(snapshot=each.pk).key for each in (page, other))
+    assert (store / key).stat().st_size == (store / its).stat().st_size
+    shutil.copy(store / its, store / key)
+    shutil.rmtree(page.path)
+    with pytest.raises(ObjectStoreError, match="was replaced"):
+        local_folder(page)
+    assert not page.path.exists()
+
+
 def test_a_store_is_verified_by_its_listing(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("a", "B", "b", "\u00e9", "\U0001f600", "z")  # in the order of bytes, which is not that of most collations
     for number in range(12):
