@@ -72,6 +72,7 @@ FAILURES: Mapping[Reason, RetryPolicy] = MappingProxyType(
         ),
         Reason.LOGIN_WALL: RetryPolicy(Retried.WHEN_ASKED, False, "Somebody has to log in."),
         Reason.PRIVATE_ADDRESS: RetryPolicy(Retried.AS_DECLARED, False, "PRIVATE_NETWORK_ALLOWLIST has to change."),
+        Reason.FILES_MISSING: RetryPolicy(Retried.AS_DECLARED, False, "The site was too slow for the time it has."),
         Reason.SIZE_REACHED: RetryPolicy(Retried.AS_DECLARED, False, "MAX_SIZE has to change."),
         Reason.PAGE_GONE: RetryPolicy(
             Retried.WHEN_ASKED, False, "We ended the page for its memory. It would take as much again."

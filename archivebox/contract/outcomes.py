@@ -65,10 +65,12 @@ DECLARABLE_REASONS = NOT_THE_PAGE | frozenset(
     {
         Reason.NO_SUCH_HOST, Reason.CONNECTION_REFUSED, Reason.UNREACHABLE, Reason.NO_ANSWER, Reason.CONNECTION_LOST,
         Reason.TLS_FAILED, Reason.REDIRECT_LOOP, Reason.NO_PAGE, Reason.NOTHING_CAME, Reason.PRIVATE_ADDRESS,
-        Reason.SIZE_REACHED,
+        Reason.SIZE_REACHED, Reason.FILES_MISSING,
     }
 )  # fmt: skip
-"""Why it failed, as a hook may say it: ``"reason"`` in its ``ArchiveResult`` record."""
+"""Why it failed, as a hook may say it: ``"reason"`` in its ``ArchiveResult`` record. FILES_MISSING may also be of a
+success.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +239,8 @@ def _as_declared(run: EndedRun) -> Outcome:
         return Outcome(Status.FAILED, run.why or Reason.TEMPORARY_FAILURE, retry=True)
     if run.declared is Status.FAILED:
         return Outcome(Status.FAILED, run.why or Reason.DECLARED)
+    if run.declared is Status.SUCCEEDED and run.why is Reason.FILES_MISSING:
+        return Outcome(Status.SUCCEEDED, run.why)
     if run.declared is not None:
         return Outcome(run.declared, Reason.NOT_APPLICABLE if run.declared is Status.SKIPPED else None)
     status = Status.SUCCEEDED if run.wrote_files else Status.NORESULTS

@@ -17,6 +17,8 @@ OUTPUT_KINDS: tuple[OutputKind, ...] = get_args(OutputKind)
 """What people choose to keep of a page. A plugin that names none in ``x-keeps`` helps others, and always runs."""
 CONTENT: frozenset[Role] = frozenset({"picture", "preview", "reader", "text", "files"})
 """The roles of what is of the page itself; the others speak about it."""
+ABOUT_OTHERS = frozenset({"hashes", "timestamp", "quality"})
+"""Plugins whose files say something about other outputs, as the role of evidence does, whatever they declare."""
 RECORDING: Role = "recording"
 """The role of what bundled hooks read of another plugin: all that the browser got, in the form of ours."""
 DECLARED: frozenset[Role] = frozenset({"headers", "responses", RECORDING, "evidence"})
@@ -82,6 +84,12 @@ def ranked(outputs: Mapping[str, tuple[OutputPattern, ...]], role: Role) -> list
         (plugin, output) for plugin, ones in outputs.items() for output in ones or UNDECLARED if output.role == role
     ]
     return sorted(found, key=lambda one: (one[1].rank, one[0]))
+
+
+def is_output(plugin: str, outputs: tuple[OutputPattern, ...], files: Collection[str]) -> bool:
+    """Whether one of ``files`` is more than a word about other outputs."""
+    evidence = [output for output in outputs if output.role == "evidence"]
+    return plugin not in ABOUT_OTHERS and any(not any(one.matches(name) for one in evidence) for name in files)
 
 
 def is_content(outputs: tuple[OutputPattern, ...], files: Collection[str]) -> bool:

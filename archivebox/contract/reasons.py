@@ -65,6 +65,7 @@ class Reason(StrEnum):
     LIMIT_REACHED = "limit_reached"
     TOO_MUCH_FOUND = "too_much_found"
     SIZE_REACHED = "size_reached"
+    FILES_MISSING = "files_missing"
     DIRECT_NETWORK = "direct_network"
     PURGED = "purged"
     BEING_ADDED = "being_added"
@@ -269,6 +270,10 @@ _TEXTS: dict[Reason, _Text] = {
         "The crawl has reached its size limit.",
         "Raise MAX_SIZE and resume it, or add again what is missing.",
         "The crawl has reached its size limit of {}.",
+    ),
+    Reason.FILES_MISSING: _text(
+        "Files of the page did not come before its loading was stopped.",
+        "Raise CHROME_PAGELOAD_TIMEOUT, then capture it again.",
     ),
     Reason.TOO_MUCH_FOUND: _text(
         "It found more than the limit per page; the rest was skipped.",

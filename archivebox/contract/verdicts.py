@@ -8,7 +8,7 @@ from typing import Protocol
 
 from archivebox.contract import reasons
 from archivebox.contract.failures import NOT_THE_PAGE
-from archivebox.contract.presentation import OutputPattern, is_content
+from archivebox.contract.presentation import OutputPattern, is_content, is_output
 from archivebox.contract.reasons import Reason
 
 APART = frozenset(
@@ -121,7 +121,9 @@ class _Count:
         self._outputs_of = outputs_of
         self.kept: set[str] = set()
         self.missed: dict[str, AssessedResult] = {}
-        self.has_content = False
+        self.has_content = self.has_outputs = False
+        self.incomplete: AssessedResult | None = None
+        """What was kept of the page, and says that files of it are missing."""
         self.unfinished = 0
         self.refusal: AssessedResult | None = None
         """The navigation that found something else than the page."""
@@ -137,6 +139,9 @@ class _Count:
             self.kept.add(result.plugin)
             outputs = self._outputs_of(result.plugin)
             self.has_content = self.has_content or is_content(outputs, result.output_files)
+            self.has_outputs = self.has_outputs or is_output(result.plugin, outputs, result.output_files)
+            if reasons.split(result.reason)[0] is Reason.FILES_MISSING:
+                self.incomplete = result
 
     @property
     def retrying(self) -> int:
@@ -182,7 +187,7 @@ def _final(http_status: int, count: _Count) -> tuple[State, str, str]:
         return State.REFUSED, _refused(count.refusal, http_status), count.refusal.action or TRY_AGAIN
     if not count.has_content and cause is not None:
         return State.NOTHING, f"Nothing was archived: {_begun(cause.sentence)}", cause.action or TRY_AGAIN
-    if not count.kept:
+    if not count.has_outputs:
         return State.NOTHING, "Nothing was archived: no plugin found content.", "Capture it again with other plugins."
     if http_status >= HTTPStatus.BAD_REQUEST:
         return (
@@ -190,6 +195,8 @@ def _final(http_status: int, count: _Count) -> tuple[State, str, str]:
             f"The server answered {_named(http_status)}: the archived page is its error page.",
             Reason.LOGIN_WALL.action if http_status == HTTPStatus.UNAUTHORIZED else TRY_AGAIN,
         )
+    if cause is None and count.incomplete is not None:
+        return State.PARTLY, _begun(count.incomplete.sentence), count.incomplete.action
     if cause is None:
         return State.KEPT, "All outputs were archived.", ""
     return State.PARTLY, _missing(count), "" if count.failed == 0 else SEE_WHY
@@ -211,7 +218,8 @@ def _missing(count: _Count) -> str:
     names = sorted(count.missed)
     listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     later = " It is retried automatically." if count.retrying else ""
-    return f"Missing: {listed}.{later}"
+    files = f" {_begun(count.incomplete.sentence)}" if count.incomplete else ""
+    return f"Missing: {listed}.{later}{files}"
 
 
 def _begun(sentence: str) -> str:

@@ -63,13 +63,13 @@ def browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Browser
     browser.close()
 
 
-def tell_of_a_document(browser: Browser, mime: str) -> None:
+def tell_of_a_document(browser: Browser, mime: str, size: int = len(BODY)) -> None:
     request = {"url": URL, "method": "GET", "headers": {}}
     response = {"status": 200, "statusText": "OK", "headers": {}, "mimeType": mime, "remoteIPAddress": "127.0.0.1"}
     where = {"requestId": LOADER, "loaderId": LOADER, "frameId": FRAME, "type": "Document"}
     browser.tell("Network.requestWillBeSent", request=request, wallTime=1.0, timestamp=1.0, **where)
     browser.tell("Network.responseReceived", response=response, **where)
-    browser.tell("Network.dataReceived", requestId=LOADER, dataLength=len(BODY))
+    browser.tell("Network.dataReceived", requestId=LOADER, dataLength=size)
 
 
 ENDS: dict[str, dict[str, Any]] = {
@@ -79,6 +79,15 @@ ENDS: dict[str, dict[str, Any]] = {
     "Network.loadingFailed": {"requestId": LOADER, "timestamp": 2.0, "errorText": "net::ERR_ABORTED", "canceled": True},
     "Network.loadingFinished": {"requestId": LOADER, "timestamp": 2.0, "encodedDataLength": 30},
 }
+
+
+@pytest.mark.parametrize("body", [BODY, b""], ids=["had", "nothing"])
+def test_a_page_whose_own_document_is_empty_is_known_as_that(browser: Browser, *, body: bytes) -> None:
+    tell_of_a_document(browser, "text/html", len(body))
+    browser.tell("Network.loadingFinished", **ENDS["Network.loadingFinished"])
+    (asked,) = (one for one in browser.asked() if one["method"] == "Network.getResponseBody")
+    browser.answer(asked, body=body.decode(), base64Encoded=False)
+    assert browser.store.is_empty_page is not bool(body)
 
 
 @pytest.mark.parametrize("first", ENDS)

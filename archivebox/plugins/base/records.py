@@ -48,9 +48,9 @@ def patch_snapshot(**fields: object) -> None:
     emit("Snapshot", **{"id": Hook.from_argv().snapshot_id, **fields})
 
 
-def succeeded(output_str: str, output_json: object = None) -> NoReturn:
-    """End: there is a result. `output_str` is the main file's name or a short text."""
-    _end("succeeded", output_str, output_json, 0)
+def succeeded(output_str: str, output_json: object = None, *, reason: str = "") -> NoReturn:
+    """End: there is a result. `output_str` is the main file's name or a short text; `reason`: what it lacks."""
+    _end("succeeded", output_str, output_json, 0, reason=reason)
 
 
 def noresults(output_str: str, output_json: object = None) -> NoReturn:

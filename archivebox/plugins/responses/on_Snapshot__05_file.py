@@ -62,8 +62,8 @@ def why_not(status: int, headers: Mapping[str, str]) -> str:
         return f"it is a page: {mime or 'without a type'}"
     if headers.get("Content-Encoding", "identity") != "identity":
         return "it came packed"
-    if not length.isdigit() or int(length) > MAX_SIZE:
-        return "it is large, or does not say how large it is"
+    if not length.isdigit() or not 0 < int(length) <= MAX_SIZE:
+        return "it is large or empty, or does not say how large it is"
     return ""
 
 

@@ -16,7 +16,7 @@ from recorder.files import ResponseFiles
 from recorder.sockets import Sockets
 from recorder.store import Store, cut_unfinished, new_name
 
-from archivebox.plugins.base import Settings, StopRequest, extended, ready, sibling, succeeded, try_again
+from archivebox.plugins.base import Settings, StopRequest, extended, failed, ready, sibling, succeeded, try_again
 from archivebox.plugins.base.cdp import CDPConnection, CDPError, TargetGone
 from archivebox.plugins.base.lifeline import end_with_engine
 from archivebox.plugins.base.responses import INDEX
@@ -84,6 +84,12 @@ def main() -> None:
     if lost:
         try_again(f"The tab is lost: {lost}")
     summary = {"responses": store.count, "errors": store.errors, "bytes": store.size}
+    if store.is_empty_page:
+        failed("nothing is in the page's own document", summary, reason="no_page")
+    if lacking := len(recorder.cut_off.lacking):
+        files = "file of the page was" if lacking == 1 else "files of the page were"
+        sentence = f"{lacking:,} {files} not there when its loading was stopped, and did not come afterwards"
+        succeeded(sentence, summary | {"lacking": lacking}, reason="files_missing")
     succeeded(INDEX, summary)
 
 

@@ -11,6 +11,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote
 from urllib.request import urlopen
@@ -21,7 +22,9 @@ from warcio.archiveiterator import ArchiveIterator
 from archivebox.lib.mime_sniffing import parse_content_type, type_in_use
 from archivebox.plugins.base.responses import Archive, read_documents
 from archivebox.plugins.base.warc_file import cut_to_whole_records, read_records
+from tests.loopback import serving
 from tests.plugins_bundled.browser.chain import NAVIGATE, PATIENCE, Crawl, Snapshot
+from tests.site.routes import PICTURE
 from tests.site.serve import Site
 from tests.site.typed import ASKS_ITSELF
 
@@ -308,6 +311,44 @@ def test_a_document_whose_load_was_stopped_is_kept_whole(crawl: Crawl, site: Sit
     assert "stopped: still loading" in navigation.result["output_str"]
     assert response
     assert (response.size, response.truncated) == (40 << 20, "")
+
+
+class SlowPictures(BaseHTTPRequestHandler):
+    """A page of 30 pictures, each half a second late, and of one that never comes."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        body = b"".join(b"<img src=/%d.png>" % number for number in range(31))
+        if self.path != "/":
+            time.sleep(PATIENCE if self.path == "/30.png" else 0.5)
+            body = PICTURE
+        self.send_response(200)
+        self.send_header("Content-Type", "image/png" if self.path != "/" else "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_files_that_a_stopped_page_did_not_get_are_fetched_or_said_to_be_missing(crawl: Crawl) -> None:
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), SlowPictures)) as address:
+        page = crawl.snapshot("cut-off", f"{address}/", CHROME_PAGELOAD_TIMEOUT="1")
+        recorder = page.record()
+        page.run(NAVIGATE)
+        archive, deadline = Archive(str(page.folder / "responses")), time.monotonic() + PATIENCE
+        while len(whole := {one.url for one in archive.responses() if one.size == len(PICTURE)}) < 30:
+            assert time.monotonic() < deadline, sorted(whole)
+            time.sleep(0.1)
+        ended = recorder.stop()
+        page.close()
+    assert any(one.error == "net::ERR_ABORTED" for one in archive.responses()), "the page was stopped before"
+    assert ended.result is not None
+    assert (ended.status, ended.result["reason"], ended.result["output_json"]["lacking"]) == (
+        "succeeded", "files_missing", 1,
+    )  # fmt: skip
 
 
 def test_a_torn_end_is_cut_to_whole_records(network: Recording, tmp_path: Path) -> None:

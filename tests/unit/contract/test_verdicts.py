@@ -104,9 +104,24 @@ def test_content_of_any_kind_is_something(result: Result, name: str) -> None:
 
 
 def test_facts_alone_are_all_that_was_asked_for_where_nothing_failed() -> None:
-    assert verdict(HASHES).state is State.KEPT
+    assert verdict(Result("icon", "succeeded", ("favicon.ico",))).state is State.KEPT
     assert verdict(Result("media", "noresults")).state is State.NOTHING
     assert verdict().state is State.NOTHING
+
+
+@pytest.mark.parametrize("outputs", [OUTPUTS, {}], ids=["ours", "of a plugin that declares nothing"])
+def test_words_about_other_outputs_alone_archive_nothing(outputs: dict[str, tuple[OutputPattern, ...]]) -> None:
+    stamp = Result("timestamp", "succeeded", ("hashes.tsr",))
+    assert judge("sealed", 200, [HASHES, stamp], lambda name: outputs.get(name, ())).state is State.NOTHING
+    assert verdict(HASHES, PICTURE).state is State.KEPT
+
+
+def test_a_page_that_lacks_files_of_its_own_is_partly_archived_and_says_how_many() -> None:
+    said = "106 files of the page did not come"
+    recorded = Result("responses", "succeeded", ("index.jsonl",), reason="files_missing", sentence=said, action="Do.")
+    found = verdict(PICTURE, recorded)
+    assert (found.state, found.sentence, found.action) == (State.PARTLY, f"{said}.", "Do.")
+    assert verdict(PICTURE, recorded, failed("copy")).sentence == f"Missing: copy. {said}."
 
 
 def test_what_a_missing_browser_left_out_was_to_be_had() -> None:

@@ -16,6 +16,7 @@ import json
 from archivebox.plugins.base.cdp import CDPConnection, CommandFailed, TargetGone
 from archivebox.plugins.base.media_types import is_page
 
+from .cut_off import CutOff
 from .documents import WISHES as OF_DOCUMENTS
 from .documents import Documents
 from .download import Download, as_response
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 ATTACH = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
 POST_MAX = 1 << 20  # bytes of a request's body that are told with it
 BUFFER = 1 << 27  # bytes of bodies that wait in the browser to be asked for
+ABORTED = "net::ERR_ABORTED"
 ERRORS = 400  # the first status that says that something went wrong
 FETCH_AGAIN = """fetch(%s).then(answer => answer.arrayBuffer())
     .then(body => btoa(Array.from(new Uint8Array(body), byte => String.fromCharCode(byte)).join("")))"""
@@ -63,6 +65,7 @@ class Recorder:
         self._service_workers: set[str] = set()
         self._because = ""
         self._documents = Documents(self._ask)
+        self.cut_off = CutOff(main_frame, limits.body, self._fetch_cut_off)
         self._fetched_again: set[str] = set()
         self._early: dict[tuple[str, str], bytes] = {}  # bodies of errors whose request is not told of yet
         self._handlers: dict[str, Callable[[CDPEvent], None]] = {
@@ -72,7 +75,7 @@ class Recorder:
             "Page.frameScheduledNavigation": self._going,
             "Page.frameNavigated": self._arrived,
             "Page.frameStoppedLoading": self._stopped,
-            "Page.lifecycleEvent": self._documents.took,
+            "Page.lifecycleEvent": self._lived,
             "Page.frameDetached": self._removed,
             "Network.requestWillBeSent": self._request,
             "Network.requestWillBeSentExtraInfo": self._sent_headers,
@@ -182,12 +185,18 @@ class Recorder:
         """Another document is there: of the one before no end is told, even where all of it came."""
         frame = event.params["frame"]
         if frame["id"] == self._main_frame:
+            self.cut_off.arrived()
             self._ask_for_what_is_there(lambda hop: hop.main and hop.loader != frame["loaderId"] and not hop.is_file)
 
     def _stopped(self, event: CDPEvent) -> None:
         """No more comes of a document whose loading was stopped."""
         if event.params["frameId"] == self._main_frame:
             self._ask_for_what_is_there(lambda hop: hop.main and not hop.is_file)
+            self.cut_off.stopped()
+
+    def _lived(self, event: CDPEvent) -> None:
+        self._documents.took(event)
+        self.cut_off.took(event)
 
     def _removed(self, event: CDPEvent) -> None:
         """A frame is gone, and no end is told of what it was loading."""
@@ -352,6 +361,8 @@ class Recorder:
             if not hop.is_whole:
                 self._end_early(hop, "disconnect", error)
             self._complete(identifier, hop)
+            if error == ABORTED and hop.error:
+                self.cut_off.broke_off(hop)
 
         if hop.announced > hop.body.size and not hop.body.cut:
             hop.asked = True
@@ -367,6 +378,18 @@ class Recorder:
     def _fetch_anew(self, identifier: str, hop: RecordedExchange) -> None:
         """The browser drops what came of a document whose loading was stopped: have it once more, while it is shown."""
         Download(self._ask, self._connection.tab, hop, lambda: self._complete(identifier, hop)).fetch()
+
+    def _fetch_cut_off(self, hop: RecordedExchange) -> None:
+        identifier = f"again {id(hop)}"
+        self._chains[identifier] = Chain()
+        self._chains[identifier].hops.append(hop)
+
+        def end() -> None:
+            hop.error = "" if hop.status else ABORTED
+            self._complete(identifier, hop)
+            self.cut_off.ended(hop)
+
+        Download(self._ask, self._connection.tab, hop, end).fetch()
 
     def _end_early(self, hop: RecordedExchange, truncated: str, error: str) -> None:
         """End an exchange before all of it has come. ``truncated``: the reason, as WARC-Truncated names it."""

@@ -98,8 +98,12 @@ class Download:
             self._ask("Fetch.fulfillRequest", self._request() | _as_download(self._paused), self._session, _nothing)
 
     def _fetched(self, answer: Params | None) -> None:
-        stream = answer["resource"].get("stream") if answer else None
-        self._opened({"stream": stream} if stream else None)
+        resource = answer["resource"] if answer else {}
+        if not self._hop.status and resource.get("httpStatusCode"):  # nothing of it had come before
+            headers = resource.get("headers", {})
+            told = {"status": resource["httpStatusCode"], "statusText": "", "headers": headers}
+            self._hop.answered(told | {"mimeType": essence_of(_content_type(headers))}, wire_headers=False)
+        self._opened(resource if resource.get("stream") else None)
 
     def _finish(self, truncated: str) -> None:
         whole = not self._hop.header("content-length").isdigit() or self._hop.is_whole
@@ -117,13 +121,16 @@ def as_response(paused: Params) -> Params:
     for each in paused["responseHeaders"]:
         former = headers.get(each["name"])
         headers[each["name"]] = f"{former}\n{each['value']}" if former else each["value"]
-    mime = next((value for name, value in headers.items() if name.lower() == "content-type"), "")
     return {
         "status": paused["responseStatusCode"],
         "statusText": paused.get("responseStatusText", ""),
         "headers": headers,
-        "mimeType": essence_of(mime),
+        "mimeType": essence_of(_content_type(headers)),
     }
+
+
+def _content_type(headers: dict[str, str]) -> str:
+    return next((value for name, value in headers.items() if name.lower() == "content-type"), "")
 
 
 def _as_download(paused: Params) -> Params:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import time
+from http import HTTPStatus
 
 from archivebox.plugins.base.responses import DOCUMENTS, INDEX, read_index
 from archivebox.plugins.base.warc_file import WarcWriter, cut_to_whole_records, moment, new_record_id
@@ -23,6 +25,7 @@ NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 HTTP = {"request": "application/http; msgtype=request", "response": "application/http; msgtype=response"}
 ENCODED = frozenset({"content-encoding", "transfer-encoding"})  # undone by the browser
 REMOVED = "[removed]"
+NOTHING = hashlib.sha256(b"").hexdigest()
 
 
 def new_name() -> str:
@@ -56,6 +59,8 @@ class Store:
         self._bodies: dict[str, StoredBody] = {}
         self._urls: dict[str, str] = {}  # URL: digest of what a GET gave
         self.count = self.errors = self.size = 0
+        self.is_empty_page = False
+        """Whether the page's own document came, and nothing was in it."""
         for entry in read_index("."):
             self._remember(entry)
         self._name = warc
@@ -86,6 +91,8 @@ class Store:
         self.count += 1
         self.errors += bool(exchange.error)
         self._remember(entry)
+        if exchange.main and exchange.status == HTTPStatus.OK and exchange.method == "GET":
+            self.is_empty_page = entry.get("sha256", NOTHING) == NOTHING
         self._index.write(json.dumps(entry, separators=(",", ":")).encode() + b"\n")
 
     def _confirm(self, exchange: RecordedExchange) -> None:
