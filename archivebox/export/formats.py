@@ -17,6 +17,7 @@ from archivebox.export.writer import StreamWriter, Writer
 from archivebox.export.zipped import ZipWriter
 from archivebox.lib import jsonl
 from archivebox.lib.csv_lines import csv_line
+from archivebox.plugins.base.warc import members
 
 
 class JsonLines(StreamWriter):
@@ -62,16 +63,24 @@ class Csv(StreamWriter):
 class Warc(StreamWriter):
     """The WARC files that pages have, one behind the other: records that are compressed one by one may be joined.
 
-    Each page has its records whole.
+    Each page has its records whole: behind one that is damaged nothing could be read, there or in the export.
     """
 
     beside = (EXPANDED,)
+    holds_files = True
 
     def write_page(self, page: ExportedPage, file: BinaryIO) -> str:
-        kept = page.recordings()
+        kept, damaged = page.recordings(), list[str]()
         for path in whole_recordings(kept, self.files):
+            end = file.tell() + max((member.end for member in members(path)), default=0)
             with path.open("rb") as source:
                 shutil.copyfileobj(source, file)
+            if file.tell() > end:
+                damaged.append(path.name)
+                file.truncate(end)
+                file.seek(end)
+        if damaged:
+            return f"Damaged, and left out from there on: {', '.join(damaged)}."
         return "" if kept else "It has no WARC file: no plugin kept one."
 
 

@@ -69,6 +69,8 @@ class Writer(ABC):
 
     beside: ClassVar[tuple[str, ...]] = ()
     """Names of the files that it needs besides."""
+    holds_files: ClassVar[bool] = True
+    """Whether files of pages are in it, and not only what is known of them."""
 
     def __init__(self, path: Path) -> None:
         self.files = PartFiles(path, *self.beside)
@@ -93,6 +95,8 @@ class Writer(ABC):
 
 class StreamWriter(Writer):
     """A format of which each page is some bytes, one behind the other."""
+
+    holds_files = False
 
     def append(self, pages: Sequence[ExportedPage]) -> Failures:
         file = self.files[""]

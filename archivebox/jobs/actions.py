@@ -7,7 +7,14 @@ from archivebox.base_models.visibility import Visibility
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.crawl_control.retry import retry_failed
 from archivebox.core.crawl_control.set_visibility import show
-from archivebox.core.evidence.verification import DigestCache, list_signature, problems_of, sign_unsigned
+from archivebox.core.evidence.verification import (
+    DigestCache,
+    damage_of,
+    list_signature,
+    problems_of,
+    sign_unsigned,
+    with_listed_files,
+)
 from archivebox.core.intake.add_urls import add_seeds
 from archivebox.core.intake.parse_input import ParsedInput
 from archivebox.core.intake.recapture import add_versions, recapture
@@ -180,7 +187,7 @@ class Verify(FallibleAction):
         self._digests = DigestCache()
 
     def prepare(self, keys: Sequence[UUID]) -> None:
-        self._found = problems_of(self.among().filter(pk__in=keys).only("output_dir"), self._digests)
+        self._found = problems_of(with_listed_files(self.among().filter(pk__in=keys)), self._digests)
 
 
 class SignHashes(FallibleAction):
@@ -194,7 +201,7 @@ class SignHashes(FallibleAction):
         return super().rows().filter(status=Snapshot.StatusChoices.SEALED)
 
     def prepare(self, keys: Sequence[UUID]) -> None:
-        pages = self.among().filter(pk__in=keys).only("output_dir", "url")
+        pages = with_listed_files(self.among().filter(pk__in=keys))
         self._found = {page.pk: problem for page in pages if (problem := sign_unsigned(page))}
 
     def write_rows(self, rows: SnapshotQuerySet, keys: Sequence[UUID]) -> None:
@@ -217,6 +224,8 @@ class Export(JobAction):
         self._path = self._whole.with_suffix(".part")
         self._writer = self._format.writer(self._path)
         self._found: Failures = {}
+        self._has_written = False
+        self._digests = DigestCache()
 
     @classmethod
     def check(cls, options: Options) -> dict[str, JSON]:
@@ -237,15 +246,22 @@ class Export(JobAction):
 
     def prepare(self, keys: Sequence[UUID]) -> None:
         self._writer.files.truncate_to(self.job.memory.get("lengths", {}))
-        self._found = self._writer.append(pages_of(self.among().filter(pk__in=keys), scope_of_job(self.job)))
+        pages = pages_of(self.among().filter(pk__in=keys), scope_of_job(self.job))
+        self._found = self._writer.append(pages)
+        self._has_written = len(pages) > len(self._found)
+        if self._writer.holds_files:
+            damage = damage_of((page.snapshot for page in pages), self._digests)
+            self._found |= {key: f"It is not as it was archived. {what}" for key, what in damage.items()}
 
     def write(self, keys: Sequence[UUID]) -> Failures:
+        """Those that are damaged are in the file as far as they are there, and are named."""
         self.job.memory["lengths"] = self._writer.files.lengths
+        self.job.memory["has_pages"] = self._has_written or self.job.memory.get("has_pages", False)
         return super().write(keys) | self._found
 
     def finish(self) -> None:
         """There is no file where none of the pages had anything for it."""
-        if not self.job.done:
+        if not self.job.memory.get("has_pages"):
             self._writer.files.remove()
             return
         if not self._whole.exists():

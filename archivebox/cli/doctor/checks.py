@@ -2,11 +2,13 @@
 
 import os
 import platform
+import random
 import re
 import shutil
 import sqlite3
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import chain
@@ -28,6 +30,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.binaries import BinaryRequest, merge
 from archivebox.contract.lint import lint
 from archivebox.contract.reasons import Reason
+from archivebox.core.evidence.verification import damage_of, with_listed_files
 from archivebox.core.models import Snapshot, StoredObject
 from archivebox.hooks import known_finite_hooks, lib_dir, needed_programs, plugins
 from archivebox.lib.object_store import ObjectStoreError
@@ -43,6 +46,11 @@ QUICK_CHECK_LIMIT = 2 * GIGABYTE
 """Bytes of database up to which it is read through: some seconds."""
 OLD_BACKUP = timedelta(days=8)
 """Age from which a backup is one that was forgotten: those who make them do so each week at least."""
+
+
+PAGES_TIME = 10.0
+"""Seconds for looking at pages: some ten thousand of them."""
+PAGES_AT_ONCE = 100
 
 
 class Check(NamedTuple):
@@ -64,7 +72,7 @@ def all_checks(settings: Resolved, parent: Process | None, problem: str = "") ->
     if parent is not None:
         yield _backup()
         yield _hard_links()
-        yield from _object_store()
+        yield from _object_store() if has_store() else _pages()
     yield from _settings(settings)
     yield from _scripts_of_pages(settings)
     yield from _plugins()
@@ -185,9 +193,26 @@ def hard_link_problem(folder: Path) -> str:
     return ""
 
 
+def _pages() -> Iterator[Check]:
+    """Those that can be looked at in a few seconds, chosen at random: files are there, as large and old as hashed."""
+    keys = list(Snapshot.objects.kept().filter(status=Snapshot.StatusChoices.SEALED).values_list("pk", flat=True))
+    random.shuffle(keys)
+    end, seen, damaged = time.monotonic() + PAGES_TIME, 0, 0
+    while seen < len(keys) and time.monotonic() < end:
+        some = with_listed_files(Snapshot.objects.filter(pk__in=keys[seen : seen + PAGES_AT_ONCE]))
+        found = damage_of(some, is_quick=True)
+        yield from (
+            Check("pages", "error", f"{page.url}: {found[page.pk]}", f"archivebox snapshot verify {page.pk}")
+            for page in some if page.pk in found
+        )  # fmt: skip
+        seen, damaged = min(seen + PAGES_AT_ONCE, len(keys)), damaged + len(found)
+    sample = "" if seen == len(keys) else f" chosen at random of {len(keys):,}"
+    action = "Restore their files from a backup (`archivebox restore`), or capture them again." if damaged else ""
+    sentence = f"{seen - damaged:,} of {seen:,} archived pages{sample} have all their files."
+    yield Check("pages", "error" if damaged else "ok", sentence, action)
+
+
 def _object_store() -> Iterator[Check]:
-    if not has_store():
-        return
     try:
         object_store().size_of("collection/doctor")
     except (ConfError, ObjectStoreError) as error:

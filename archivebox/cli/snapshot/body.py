@@ -52,7 +52,7 @@ def verify(session: Session, *, id: str) -> int:  # noqa: A002 - the argument's 
     if verdict is None:
         session.out.warn(NO_HASHES)
         return 1
-    said = verdict.signature.statement
+    said = verdict.signature.statement if verdict.signature else None
     record = {
         "id": snapshot.pk,
         "url": snapshot.url,

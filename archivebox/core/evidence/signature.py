@@ -3,7 +3,6 @@
 import hashlib
 import json
 import stat
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields
 from pathlib import Path
 from uuid import UUID
@@ -17,6 +16,8 @@ MANIFEST_SIZE = 256 * 1024 * 1024
 STATEMENT_SIZE = 64 * 1024
 
 UNSIGNED = "It is not signed. “Sign unsigned pages” in the Library does so, or `archivebox snapshot sign`."
+UNKNOWN_KEY = "It is signed by a key that does not belong to this collection"
+CONFIRM = "Anybody can create a key: put it into keys/ if its owner confirms it."
 DOES_NOT_FIT = "The signature does not fit: signature.json or signature.sig was changed."
 
 
@@ -27,6 +28,8 @@ class Checked:
     holds: bool
     sentence: str
     statement: Statement | None = None
+    is_broken: bool = False
+    """Whether it was valid once: what is signed, or the signature, was changed since."""
 
 
 def is_unsigned(folder: Path) -> bool:
@@ -53,28 +56,26 @@ def check(folder: Path, manifest: bytes, snapshot_id: UUID, keys: Path) -> Check
     except FileNotFoundError:
         return Checked(holds=False, sentence=UNSIGNED)
     except OSError as error:
-        return Checked(holds=False, sentence=f"The signature cannot be read: {error.strerror}.")
+        return Checked(holds=False, sentence=f"The signature cannot be read: {error.strerror}.", is_broken=True)
     said = read_statement(data)
     if said is None or not signatures.is_signed_by(said.public_key, signature, data):
-        return Checked(holds=False, sentence=DOES_NOT_FIT)
+        return Checked(holds=False, sentence=DOES_NOT_FIT, is_broken=True)
     if said.key_id != signatures.key_id(said.public_key):  # nobody borrows the name of another's key
-        return Checked(holds=False, sentence=DOES_NOT_FIT)
+        return Checked(holds=False, sentence=DOES_NOT_FIT, is_broken=True)
+    if problem := _change_of(said, manifest, snapshot_id):
+        return Checked(holds=False, sentence=problem, statement=said, is_broken=True)
     trusted = signatures.public_keys(keys)
     if said.public_key not in trusted:
         refresh_public_keys()
         trusted = signatures.public_keys(keys)
-    problem = _problem_of(said, manifest, snapshot_id, trusted)
-    sentence = problem or f"The signature of {said.signed_at} by this collection's key {said.key_id} is valid."
-    return Checked(not problem, sentence, said)
-
-
-def _problem_of(said: Statement, manifest: bytes, snapshot_id: UUID, trusted: AbstractSet[str]) -> str:
-    """What is wrong although the signature is that of its statement."""
     if said.public_key not in trusted:
-        return (
-            f"It is signed by a key that does not belong to this collection ({said.key_id}). Anybody can create a "
-            "key: put it into keys/ if its owner confirms it."
-        )
+        return Checked(holds=False, sentence=f"{UNKNOWN_KEY} ({said.key_id}). {CONFIRM}", statement=said)
+    sentence = f"The signature of {said.signed_at} by this collection's key {said.key_id} is valid."
+    return Checked(holds=True, sentence=sentence, statement=said)
+
+
+def _change_of(said: Statement, manifest: bytes, snapshot_id: UUID) -> str:
+    """What is wrong although the signature is that of its statement."""
     if said.snapshot != str(snapshot_id):
         return f"The signature is that of another page: {said.url}."
     if said.sha256 != hashlib.sha256(manifest).hexdigest():

@@ -1,4 +1,8 @@
-"""Owns looking whether the files of a snapshot are still those that were hashed and signed when they were kept."""
+"""Whether the files of a page are still those that its rows name, and that were hashed and signed when it was sealed.
+
+``verdict_on`` is what every entry point asks: verification reads and hashes each file, `doctor` asks the file system
+alone (``is_quick``), and exports name the pages of which it says that they are damaged.
+"""
 
 import hashlib
 import json
@@ -13,15 +17,17 @@ from pathlib import Path
 from typing import BinaryIO
 from uuid import UUID
 
+from django.db.models import Prefetch
+
 from archivebox.config.page_storage import has_store
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.evidence.signature import MANIFEST_SIZE, Checked, check, is_unsigned, sign
 from archivebox.core.evidence.signer import MANIFEST, KeyUnusableError
-from archivebox.core.outputs.output_files import output_columns
+from archivebox.core.outputs.output_files import as_text, output_columns
 from archivebox.core.page_storage.folder import expect_changes, local_folder
 from archivebox.core.page_storage.uploading import store_page
-from archivebox.core.snapshot import Snapshot
+from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.lib.files import fsync_tree, read_regular
 from archivebox.lib.jsonl import JSON
 
@@ -87,8 +93,9 @@ class EvidenceVerdict:
     """What became of the evidence for one page: its files, and what was signed and stamped, their hashes."""
 
     files: Finding
-    signature: Checked
-    stamp: Checked | None
+    signature: Checked | None = None
+    """None where the list of hashes is gone."""
+    stamp: Checked | None = None
     """None where no authority was asked."""
 
     @property
@@ -104,6 +111,11 @@ class EvidenceVerdict:
         return [*self.files.problems, *(one.sentence for one in self.checked if not one.holds)]
 
     @property
+    def damage(self) -> list[str]:
+        """Those of them that say that something is not as it was; a page may be unsigned, or signed by others."""
+        return [*self.files.problems, *(one.sentence for one in self.checked if one.is_broken)]
+
+    @property
     def sentences(self) -> list[str]:
         """What was found, first what is as it was."""
         same = f"{self.files.same} file{' is' if self.files.same == 1 else 's are'} as hashed when kept."
@@ -111,9 +123,12 @@ class EvidenceVerdict:
 
 
 def verdict_on(
-    snapshot: Snapshot, seconds: float = math.inf, digests: DigestCache | None = None
+    snapshot: Snapshot, seconds: float = math.inf, digests: DigestCache | None = None, *, is_quick: bool = False
 ) -> EvidenceVerdict | None:
-    """Look at its files and its signature, at most so long; None where there is nothing to compare with."""
+    """Look at its files and its signature, at most so long; None where nothing is missing and there are no hashes.
+
+    ``is_quick``: a file of the size that was hashed, and not written since, is taken to be the same.
+    """
     from archivebox.core.evidence.timestamp import check_stamp  # its libraries cost 40 ms; verification is rare
 
     folder = local_folder(snapshot)
@@ -121,12 +136,15 @@ def verdict_on(
         data = read_regular(folder / MANIFEST, MANIFEST_SIZE)
         manifest = json.loads(data)
     except (OSError, ValueError):
-        return None
-    if not files_of(manifest):
-        return None
+        data, manifest = b"", None
+    found = verify(folder, manifest, seconds, digests, is_quick=is_quick)
+    _compare_listed(folder, listed_sizes(snapshot), {as_text(name) for name in files_of(manifest)}, found)
+    if not data:
+        return None if found.is_whole else EvidenceVerdict(found)
+    if manifest is None and MANIFEST not in found.changed:
+        found.changed.append(MANIFEST)
     checked = check(folder, data, snapshot.pk, DATA_FOLDER.keys)
-    stamp = check_stamp(folder, data, DATA_FOLDER.keys)
-    return EvidenceVerdict(verify(folder, manifest, seconds, digests), checked, stamp)
+    return EvidenceVerdict(found, checked, check_stamp(folder, data, DATA_FOLDER.keys))
 
 
 def problems_of(snapshots: Iterable[Snapshot], digests: DigestCache | None = None) -> dict[UUID, str]:
@@ -140,12 +158,27 @@ def problems_of(snapshots: Iterable[Snapshot], digests: DigestCache | None = Non
     }
 
 
+def damage_of(
+    snapshots: Iterable[Snapshot], digests: DigestCache | None = None, *, is_quick: bool = False
+) -> dict[UUID, str]:
+    """Snapshot → what of it is gone or is not as it was kept; nothing for one of which nothing is."""
+    found = {one.pk: verdict_on(one, digests=digests, is_quick=is_quick) for one in snapshots}
+    return {key: " ".join(verdict.damage) for key, verdict in found.items() if verdict is not None and verdict.damage}
+
+
+def with_listed_files(rows: SnapshotQuerySet) -> SnapshotQuerySet:
+    """Pages with what a verdict needs of their rows, by two queries."""
+    results = ArchiveResult.objects.only("snapshot_id", "plugin", "output_files")
+    columns = rows.only("output_dir", "status", "url")
+    return columns.prefetch_related(Prefetch("archiveresult_set", results))
+
+
 def sign_unsigned(snapshot: Snapshot) -> str:
     """Sign a page that was kept without a signature, if it is as it was hashed; else why it is not signed."""
     folder, verdict = local_folder(snapshot), verdict_on(snapshot)
     if verdict is None:
         return NO_HASHES
-    if not is_unsigned(folder):
+    if verdict.signature is not None and not is_unsigned(folder):
         return ""
     if not verdict.files.is_whole:
         return f"It is not as it was kept, and is not signed. {' '.join(verdict.files.problems)}"
@@ -167,10 +200,17 @@ def list_signature(snapshot: Snapshot) -> None:
     rows.update(**output_columns(local_folder(snapshot) / folder))
 
 
-def verify(folder: Path, manifest: JSON, seconds: float = TIME, digests: DigestCache | None = None) -> Finding:
+def verify(
+    folder: Path, manifest: JSON, seconds: float = TIME, digests: DigestCache | None = None, *, is_quick: bool = False
+) -> Finding:
     """Compare every file that ``manifest`` names (role ``evidence``) with what lies in ``folder`` now."""
     found, until, digests = Finding(), time.monotonic() + seconds, digests or DigestCache()
+    status = _status_of(folder / MANIFEST) if is_quick else None
+    hashed_at = status.st_mtime_ns if status else -1
     for name, entry in files_of(manifest).items():
+        if status and _is_untouched(folder / name, entry, hashed_at):
+            found.same += 1
+            continue
         digest = _digest(folder, name, until, digests)
         if digest is None:
             found.unseen += 1
@@ -181,6 +221,43 @@ def verify(folder: Path, manifest: JSON, seconds: float = TIME, digests: DigestC
         else:
             found.changed.append(name)
     return found
+
+
+def _is_untouched(path: Path, entry: Mapping[str, JSON], hashed_at: int) -> bool:
+    status = _status_of(path)
+    return status is not None and status.st_size == entry.get("size") and status.st_mtime_ns <= hashed_at
+
+
+def listed_sizes(snapshot: Snapshot) -> dict[str, object]:
+    """Path → bytes of each file that results name; of a page at work they name what was there a moment ago."""
+    if snapshot.status != Snapshot.StatusChoices.SEALED:
+        return {}
+    results = snapshot.archiveresult_set.all()
+    return {f"{one.plugin}/{name}": about.get("size") for one in results for name, about in one.output_files.items()}
+
+
+def _compare_listed(folder: Path, sizes: Mapping[str, object], hashed: set[str], found: Finding) -> None:
+    """Look for the listed files that no hash was made of: they are there, and as large as they were.
+
+    A name that is no UTF-8 is escaped in rows, by which its file cannot be found.
+    """
+    for name, size in sizes.items():
+        if name in hashed or "\\x" in name:
+            continue
+        status = _status_of(folder / name)
+        if status is None:
+            found.missing.append(name)
+        elif status.st_size != size:
+            found.changed.append(name)
+
+
+def _status_of(path: Path) -> os.stat_result | None:
+    """None: no regular file."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return None
+    return status if stat.S_ISREG(status.st_mode) else None
 
 
 def files_of(manifest: JSON) -> dict[str, Mapping[str, JSON]]:

@@ -103,13 +103,13 @@ def _listed(found: Iterator[OutputFile]) -> tuple[dict[str, Any], list[OutputFil
         size += file.size
         mimetypes.add(file.mimetype)
     columns = {
-        "output_files": {_as_text(file.path): {"size": file.size, "mimetype": file.mimetype} for file in listed},
+        "output_files": {as_text(file.path): {"size": file.size, "mimetype": file.mimetype} for file in listed},
         "output_size": size,
         "output_mimetypes": ",".join(sorted(mimetypes))[:512],
     }
     return columns, listed
 
 
-def _as_text(path: str) -> str:
+def as_text(path: str) -> str:
     r"""A file's name as a database can keep it: bytes that are not UTF-8 as ``\xff``."""
     return path if path.isascii() else os.fsencode(path).decode("utf-8", "backslashreplace")

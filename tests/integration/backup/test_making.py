@@ -358,8 +358,10 @@ def test_files_of_a_page_that_are_not_as_listed_are_named(kept: Kept) -> None:
 def test_a_listed_file_of_another_content_is_found_by_verify_and_when_read_again(kept: Kept) -> None:
     (page,) = finished_page(kept, "http://a.test/")
     name = str((page / "title/title.txt").relative_to(kept.folder.root))
-    content = (page / "title/title.txt").read_text()
+    content, before = (page / "title/title.txt").read_text(), (page / "title/title.txt").stat()
     (page / "title/title.txt").write_text(content.swapcase())
+    assert kept.back_up().damaged == [name], "it is newer than the list"
+    os.utime(page / "title/title.txt", ns=(before.st_atime_ns, before.st_mtime_ns))
     assert kept.back_up().damaged == []
     assert verify(kept.newest).changed == [f"data/{name}"]
     assert kept.back_up(reread=True).damaged == [name]
