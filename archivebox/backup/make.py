@@ -5,12 +5,11 @@ on one disk: no hook runs again in such a page before its files have been replac
 (:mod:`archivebox.storage.shared_files`). Everything else is copied.
 """
 
-import hashlib
 import json
 import os
 import stat
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -26,7 +25,7 @@ from archivebox.backup.manifest import BackupEntry, BackupSummary, EntryKind, Ma
 from archivebox.base_models.rows import time_of
 from archivebox.config.database import database_url
 from archivebox.config.database_copy import DatabaseCopyError, copy_sqlite
-from archivebox.core.evidence.signature import MANIFEST_SIZE, check
+from archivebox.core.evidence.signature import MANIFEST_SIZE
 from archivebox.core.evidence.signer import MANIFEST
 from archivebox.core.evidence.verification import files_of
 from archivebox.core.models import ArchiveResult, Snapshot, StoredObject
@@ -39,8 +38,6 @@ LEFT_OUT = frozenset({"run", "logs", "machines", "exports", "backups"})
 """Folders that are made anew, or by programs that can be installed again."""
 _SQLITE = (".sqlite3", ".sqlite3-wal", ".sqlite3-shm", ".sqlite3-journal", ".sqlite3.tmp")
 """Ends of names in the data folder itself: databases, which are copied in another way."""
-HASHES = MANIFEST.partition("/")[0]
-"""The plugin whose files say what the others are."""
 _ASIDE = "linked"
 """Name in the backup of what is linked before it takes the place of a copy."""
 _ID = 5
@@ -114,21 +111,14 @@ class _Pages:
         keys = Snapshot.objects.filter(is_touched).values_list("pk", flat=True)
         return sorted(str(key) for key in keys.iterator() if self.was_sealed(key))
 
-    def listed(self) -> Iterator[str]:
-        """Paths in the collection that rows of pages name which have not been changed since: of those with hashes
-        what proves these, since they name the other files, and of those without all files.
-        """
-        of_page = {"snapshot": OuterRef("snapshot_id")}
-        succeeded = {"plugin": HASHES, "status": ArchiveResult.StatusChoices.SUCCEEDED}
+    def folders_with_hashes(self) -> list[str]:
+        """The folders, in the collection, of those that have a list of hashes and have not been changed since."""
+        stored = StoredObject.objects.current().filter(snapshot=OuterRef("snapshot_id"))
         rows = ArchiveResult.objects.filter(
-            Q(**succeeded) | ~Exists(ArchiveResult.objects.filter(**of_page, **succeeded)),
-            ~Exists(StoredObject.objects.current().filter(**of_page)),
+            ~Exists(stored), plugin=MANIFEST.partition("/")[0], status=ArchiveResult.StatusChoices.SUCCEEDED,
             snapshot__status=Snapshot.StatusChoices.SEALED, snapshot__modified_at__lt=self.began_at,
         )  # fmt: skip
-        columns = rows.values_list("snapshot__output_dir", "plugin", "status", "output_files")
-        for folder, plugin, status, files in columns.iterator():
-            names = {Path(MANIFEST).name, *files} if [plugin, status] == [*succeeded.values()] else files
-            yield from (f"{folder}/{plugin}/{name}" for name in names if "\\x" not in name)
+        return sorted(set(rows.values_list("snapshot__output_dir", flat=True)))
 
 
 class _Backup:
@@ -146,7 +136,6 @@ class _Backup:
         self._reread, self._on_progress = reread, on_progress
         self._manifest, self._pages = ManifestWriter(target), _Pages()
         self._page, self._is_sealed, self._listed = "", False, dict[str, tuple[object, str]]()
-        self._hashed_at = 0
         kind = "postgresql" if database_url(folder) else "sqlite"
         self._summary = BackupSummary(target.name.partition(".")[0], __version__, kind, _now())
 
@@ -220,16 +209,13 @@ class _Backup:
     def _listed_in(self, page: str) -> dict[str, tuple[object, str]]:
         """Path in the page → size and SHA-256 as the page's list of hashes has them."""
         files: dict[str, Mapping[str, JSON]] = {}
-        folder, data = self._folder.root / page, b""
         try:
-            data = read_regular(folder / MANIFEST, MANIFEST_SIZE)
-            self._hashed_at = (folder / MANIFEST).stat().st_mtime_ns
-            files = files_of(json.loads(data))
+            files = files_of(json.loads(read_regular(self._folder.root / page / MANIFEST, MANIFEST_SIZE)))
         except FileNotFoundError:
             return {}
         except (OSError, ValueError):
             pass
-        if not files or check(folder, data, UUID(folder.name), self._folder.keys).is_broken:
+        if not files:
             self._summary.damaged.append(f"{page}/{MANIFEST}")
         return {name: (entry.get("size"), str(entry.get("sha256", ""))) for name, entry in files.items()}
 
@@ -240,14 +226,12 @@ class _Backup:
         self._manifest.add(BackupEntry(EntryKind.FOLDER, f"{DATA}/{path}", mode=mode))
 
     def _add_link(self, path: str) -> None:
+        self._listed.pop(path.removeprefix(f"{self._page}/"), None)
         link = self._folder.root / path
         try:
             target = str(link.readlink())
         except OSError:
             return  # it went away, or was replaced
-        _, sha256 = self._listed.pop(path.removeprefix(f"{self._page}/"), (0, ""))
-        if sha256 and hashlib.sha256(os.fsencode(target)).hexdigest() != sha256:
-            self._summary.damaged.append(path)
         with suppress(OSError):  # on a disk without symbolic links the manifest says where it leads
             (self._target / DATA / path).symlink_to(target)
         self._manifest.add(BackupEntry(EntryKind.LINK, f"{DATA}/{path}", target=target))
@@ -261,7 +245,7 @@ class _Backup:
             source = os.path.realpath(source)
         name = path.removeprefix(f"{self._page}/")
         size, sha256 = self._listed.pop(name, (status.st_size, ""))
-        if size != status.st_size or self._is_other_file(source, status, sha256):
+        if size != status.st_size:
             self._summary.damaged.append(path)
             sha256 = ""
         entry = BackupEntry(
@@ -277,12 +261,6 @@ class _Backup:
         except UnreadableFileError as error:
             if not isinstance(error.__cause__, FileNotFoundError):  # it went away, or was replaced
                 self._summary.unread.append(path)
-
-    def _is_other_file(self, source: str, status: os.stat_result, sha256: str) -> bool:
-        """Whether a file that was written after its page had been hashed has other contents."""
-        with suppress(UnreadableFileError):
-            return bool(sha256) and status.st_mtime_ns > self._hashed_at and digest_of(source) != sha256
-        return False
 
     def _add_linked(self, entry: BackupEntry, source: str, status: os.stat_result) -> bool:
         """Add a file without a copy: as another name of a body that pages share, of an earlier backup's file, or of
@@ -336,8 +314,9 @@ class _Backup:
         self._on_progress(self._summary)
 
     def _damaged(self) -> list[str]:
-        """What is not as listed, but for pages that were worked on; and what rows name, and is gone."""
-        gone = [path for path in self._pages.listed() if not os.path.lexists(self._target / DATA / path)]
+        """What is not as listed, but for pages that were worked on; and the lists that rows name, and are gone."""
+        lists = [f"{folder}/{MANIFEST}" for folder in self._pages.folders_with_hashes()]
+        gone = [path for path in lists if not os.path.lexists(self._target / DATA / path)]
         reworked = set(self._summary.changed_meanwhile)
         return sorted(path for path in {*self._summary.damaged, *gone} if path.split("/")[_ID] not in reworked)
 

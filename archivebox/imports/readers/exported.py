@@ -26,8 +26,16 @@ from archivebox.core.note import LONGEST
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.crawls.crawl import Crawl
-from archivebox.export.collection import ABOUT, KIND, PAGES, VERSION, member_name
-from archivebox.export.rows import CRAWL_COLUMNS, RESULT_COLUMNS, SNAPSHOT_COLUMNS
+from archivebox.export.collection import (
+    ABOUT,
+    CRAWL_COLUMNS,
+    KIND,
+    PAGES,
+    RESULT_COLUMNS,
+    SNAPSHOT_COLUMNS,
+    VERSION,
+    member_name,
+)
 from archivebox.imports.import_folder import Scratch
 from archivebox.imports.page import (
     Columns,

@@ -13,12 +13,10 @@ A symbolic link is not followed: it is a file whose content is the text of its t
 """
 
 import hashlib
-import json
 import mimetypes
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -58,19 +56,6 @@ class Manifest(TypedDict):
     tree: list[list[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestDifference:
-    """Paths that differ between a manifest and a folder; ``tree_is_wrong``: the manifest contradicts itself."""
-
-    changed: tuple[str, ...]
-    missing: tuple[str, ...]
-    added: tuple[str, ...]
-    tree_is_wrong: bool
-
-    def __bool__(self) -> bool:
-        return bool(self.changed or self.missing or self.added or self.tree_is_wrong)
-
-
 def build_manifest(
     folder: Path,
     excluded: Sequence[str] = (),
@@ -101,28 +86,6 @@ def manifest_of(files: Mapping[str, FileEntry]) -> Manifest:
         "files": files,
         "tree": [[node.hex() for node in row] for row in levels],
     }
-
-
-def compare(manifest: Manifest, folder: Path, excluded: Sequence[str] = ()) -> ManifestDifference:
-    """What has been done to `folder` since `manifest` was made of it."""
-    now = build_manifest(folder, excluded)["files"]
-    then = manifest["files"]
-    levels = build_tree([leaf_hash(path, then[path]["sha256"]) for path in sorted(then, key=os.fsencode)])
-    return ManifestDifference(
-        changed=tuple(path for path in then if path in now and not _same(then[path], now[path])),
-        missing=tuple(path for path in then if path not in now),
-        added=tuple(path for path in now if path not in then),
-        tree_is_wrong=root_of(levels).hex() != manifest["root_hash"]
-        or [[node.hex() for node in row] for row in levels] != manifest["tree"],
-    )
-
-
-def read_manifest(path: Path) -> Manifest:
-    """The manifest in the file `path`; ValueError when it is not one."""
-    document = json.loads(path.read_bytes())
-    if not isinstance(document, dict) or not {"root_hash", "files", "tree"} <= document.keys():
-        raise ValueError(f"{path} is not a manifest: it has no root_hash, files and tree")
-    return Manifest(root_hash=document["root_hash"], files=document["files"], tree=document["tree"])
 
 
 def leaf_hash(path: str, sha256: str) -> bytes:
@@ -199,7 +162,3 @@ def _entry(path: Path, programs: list[str]) -> FileEntry:
             digest.update(chunk)
             size += len(chunk)
     return {"sha256": digest.hexdigest(), "size": size, "mimetype": mimetype_of(path.name), "programs": programs}
-
-
-def _same(then: FileEntry, now: FileEntry) -> bool:
-    return then["sha256"] == now["sha256"] and then["size"] == now["size"]

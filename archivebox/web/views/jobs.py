@@ -22,7 +22,6 @@ from archivebox.imports.page_files import Transfer
 from archivebox.jobs.at_once import can_undo, do, undo
 from archivebox.jobs.begin import JobRefusedError, JobRequest
 from archivebox.jobs.dry_run import dry_run
-from archivebox.jobs.exports import forget_file
 from archivebox.jobs.importing import is_waiting
 from archivebox.jobs.models import Job
 from archivebox.jobs.permission import failures_among, visible_failures, visible_jobs
@@ -191,7 +190,8 @@ def _change(request: HttpRequest, job: Job) -> HttpResponse:
         if done:
             audit.record(request.user, f"job.{change}", job)
     if change == "forget":
-        forget_file(job)
+        if job.file:
+            job.file.unlink(missing_ok=True)
         messages.success(request, "File deleted.")
     elif done:
         messages.success(request, DONE[change])

@@ -17,8 +17,8 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.models import ArchiveResult, Note, Snapshot
 from archivebox.core.tags.assign_tags import tag
 from archivebox.crawls.models import Crawl
+from archivebox.export.collection import page_row
 from archivebox.export.pages import pages_of
-from archivebox.export.rows import page_row
 from archivebox.imports.import_folder import LeftOutList
 from archivebox.imports.models import ImportedSnapshot
 from archivebox.imports.page import NotReadableError

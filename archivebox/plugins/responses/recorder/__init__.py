@@ -16,10 +16,9 @@ import json
 from archivebox.plugins.base.cdp import CDPConnection, CommandFailed, TargetGone
 from archivebox.plugins.base.media_types import is_page
 
-from .cut_off import CutOff
 from .documents import WISHES as OF_DOCUMENTS
 from .documents import Documents
-from .download import Download, as_response
+from .download import CutOff, Download, as_response
 from .exchange import BODILESS, REDIRECTS, Chain, RecordedExchange
 from .paused import body_of, header_of, is_file, is_short_frame, url_of
 
@@ -65,7 +64,7 @@ class Recorder:
         self._service_workers: set[str] = set()
         self._because = ""
         self._documents = Documents(self._ask)
-        self.cut_off = CutOff(main_frame, limits.body, self._fetch_cut_off)
+        self.cut_off = CutOff(main_frame, self._fetch_cut_off)
         self._fetched_again: set[str] = set()
         self._early: dict[tuple[str, str], bytes] = {}  # bodies of errors whose request is not told of yet
         self._handlers: dict[str, Callable[[CDPEvent], None]] = {
@@ -373,7 +372,7 @@ class Recorder:
     def _fetch_file(self, identifier: str, hop: RecordedExchange) -> None:
         """The browser saw by the bytes of a document without a type that it is none to show: nobody gets them."""
         hop.body.limit = self._limits.file
-        Download(self._ask, self._connection.tab, hop, lambda: self._complete(identifier, hop)).fetch()
+        self._fetch_anew(identifier, hop)
 
     def _fetch_anew(self, identifier: str, hop: RecordedExchange) -> None:
         """The browser drops what came of a document whose loading was stopped: have it once more, while it is shown."""
@@ -381,8 +380,7 @@ class Recorder:
 
     def _fetch_cut_off(self, hop: RecordedExchange) -> None:
         identifier = f"again {id(hop)}"
-        self._chains[identifier] = Chain()
-        self._chains[identifier].hops.append(hop)
+        self._chains.setdefault(identifier, Chain()).hops.append(hop)
 
         def end() -> None:
             hop.error = "" if hop.status else ABORTED

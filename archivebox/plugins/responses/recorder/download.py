@@ -1,4 +1,6 @@
-"""A page's own document that is a file: read in the browser's place, which is told that it was a download.
+"""What is fetched in the browser's place: a page's own document that is a file, and what a stopped page did not get.
+
+Of a file the browser is told that it was a download.
 
 The browser's viewers and players cost more than the file and show nothing that can be kept. Downloads are forbidden to
 it, so the navigation ends there, as one that led to a file.
@@ -12,19 +14,21 @@ import time
 
 from archivebox.plugins.base.media_types import essence_of
 
+from .exchange import RecordedExchange
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from archivebox.plugins.base.cdp import Params
-
-    from .exchange import RecordedExchange
+    from archivebox.plugins.base.cdp import CDPEvent, Params
 
     Ask = Callable[[str, Params, str, Callable[[Params | None], None]], None]
 
 READ_SIZE = 1 << 20  # bytes of a file in one answer
 LARGE = 50_000_000  # bytes of a file that would keep the navigation waiting for as long as it may
 POLITE = 10  # added to our nice value: who reads a large file leaves the processor to pages
+FETCHED = frozenset({"Image", "Stylesheet", "Script", "Font"})  # what ends by itself, and is the same each time
+FETCHED_AT_ONCE = 6  # as many as a browser has open to one host
 NOT_OF_EMPTY = frozenset({"content-disposition", "content-encoding", "content-length", "transfer-encoding"})
 
 
@@ -109,6 +113,58 @@ class Download:
         whole = not self._hop.header("content-length").isdigit() or self._hop.is_whole
         self._hop.truncated = truncated or ("" if whole or self._hop.header("content-encoding") else "disconnect")
         self._end()
+
+
+class CutOff:
+    """Files that were on their way when the loading of the page was stopped: each is fetched once more.
+
+    `fetch` begins with one, whose end `ended` is told. `lacking`: URLs of which nothing whole has come.
+    """
+
+    def __init__(self, main_frame: str, fetch: Callable[[RecordedExchange], None]) -> None:
+        self._main_frame, self._fetch = main_frame, fetch
+        self.lacking: set[str] = set()
+        self.arrived()
+
+    def arrived(self) -> None:
+        """Another document is there: what the one before did not get is nobody's loss."""
+        self._is_loaded = self._is_stopped = False
+        self._waiting: dict[str, RecordedExchange] = {}
+        self._under_way: set[RecordedExchange] = set()
+        self.lacking.clear()
+
+    def took(self, event: CDPEvent) -> None:
+        """Take Page.lifecycleEvent. What a page calls off before its load, where nobody stops it, it does not want."""
+        if event.params["name"] == "load" and event.params["frameId"] == self._main_frame and not self._is_stopped:
+            self._is_loaded = True
+            self._waiting.clear()
+
+    def stopped(self) -> None:
+        """Take Page.frameStoppedLoading of the main frame, which also follows its load."""
+        self._is_stopped = not self._is_loaded
+        self._go_on()
+
+    def broke_off(self, hop: RecordedExchange) -> None:
+        """Take an exchange that the browser has called off."""
+        if not self._is_loaded and hop.type in FETCHED and hop.method == "GET":
+            self._waiting[hop.url] = hop
+            self._go_on()
+
+    def ended(self, hop: RecordedExchange) -> None:
+        """Take a fetched one of which no more will come."""
+        if hop.status and not hop.truncated:
+            self.lacking.discard(hop.url)
+        self._under_way.discard(hop)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """The latest first: what was waited for longest may never come."""
+        if self._is_stopped:
+            self.lacking.update(self._waiting)
+        while self._is_stopped and self._waiting and len(self._under_way) < FETCHED_AT_ONCE:
+            again = self._waiting.popitem()[1].again(time.time())
+            self._under_way.add(again)
+            self._fetch(again)
 
 
 def _nothing(answer: Params | None) -> None:

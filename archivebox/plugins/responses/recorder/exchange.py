@@ -3,16 +3,47 @@
 from __future__ import annotations
 
 import base64
+import hashlib
+import tempfile
 import urllib.parse
-
-from .body import RecordedBody
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import IO
+
     from archivebox.plugins.base.cdp import Params
 
 BODILESS = frozenset({204, 205, 304})  # RFC 9110, 6.4.1
+IN_MEMORY = 1 << 20  # bytes of a body; what is larger lies in a file without a name
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+
+class RecordedBody:
+    """The body of one answer while it arrives: takes bytes up to a limit; `cut` says that there were more."""
+
+    __slots__ = ("_hash", "cut", "file", "limit", "size")
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all of it."""
+        self.file: IO[bytes] = tempfile.SpooledTemporaryFile(IN_MEMORY, dir=".")  # noqa: SIM115  (lives as long as we)
+        self._hash = hashlib.sha256()
+        self.size, self.cut = 0, False
+
+    def write(self, data: bytes) -> None:
+        room = self.limit - self.size
+        if len(data) > room:
+            self.cut, data = True, data[:room]
+        self.file.write(data)
+        self._hash.update(data)
+        self.size += len(data)
+
+    @property
+    def sha256(self) -> str:
+        return self._hash.hexdigest()
 
 
 class RecordedExchange:
@@ -58,6 +89,12 @@ class RecordedExchange:
         self.complete = False
         self.ended = False  # the browser says that all of it has come
         self.is_ours = False  # asked for by us, not by the page
+
+    def again(self, started: float) -> RecordedExchange:
+        """Return another exchange for the same file, begun at `started`."""
+        told: Params = {"url": self.url, "method": self.method, "headers": self.sent}
+        about = {"type": self.type, "frameId": self.frame, "loaderId": self.loader, "wallTime": started}
+        return RecordedExchange({"request": told, "initiator": {"url": self.initiator}, **about}, self.body.limit)
 
     def answered(self, response: Params, *, wire_headers: bool) -> None:
         """Take Network.Response."""
