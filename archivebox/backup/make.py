@@ -9,7 +9,7 @@ import json
 import os
 import stat
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -27,10 +27,10 @@ from archivebox.config.database import database_url
 from archivebox.config.database_copy import DatabaseCopyError, copy_sqlite
 from archivebox.core.evidence.signature import MANIFEST_SIZE
 from archivebox.core.evidence.signer import MANIFEST
-from archivebox.core.evidence.verification import files_of
-from archivebox.core.models import ArchiveResult, Snapshot, StoredObject
+from archivebox.core.evidence.verification import files_of, verdict_on, with_listed_files
+from archivebox.core.models import Snapshot, StoredObject
+from archivebox.core.snapshot import SnapshotQuerySet
 from archivebox.lib.files import read_regular, remove_tree
-from archivebox.lib.jsonl import JSON
 from archivebox.storage.layout import HOOK_RUNS, USERS, DataFolder
 from archivebox.storage.shared_files import may_be_linked, stored_twin
 
@@ -38,6 +38,8 @@ LEFT_OUT = frozenset({"run", "logs", "machines", "exports", "backups"})
 """Folders that are made anew, or by programs that can be installed again."""
 _SQLITE = (".sqlite3", ".sqlite3-wal", ".sqlite3-shm", ".sqlite3-journal", ".sqlite3.tmp")
 """Ends of names in the data folder itself: databases, which are copied in another way."""
+PAGES_AT_ONCE = 100
+"""Pages whose rows are in memory while it is looked for damage."""
 _ASIDE = "linked"
 """Name in the backup of what is linked before it takes the place of a copy."""
 _ID = 5
@@ -111,14 +113,11 @@ class _Pages:
         keys = Snapshot.objects.filter(is_touched).values_list("pk", flat=True)
         return sorted(str(key) for key in keys.iterator() if self.was_sealed(key))
 
-    def folders_with_hashes(self) -> list[str]:
-        """The folders, in the collection, of those that have a list of hashes and have not been changed since."""
-        stored = StoredObject.objects.current().filter(snapshot=OuterRef("snapshot_id"))
-        rows = ArchiveResult.objects.filter(
-            ~Exists(stored), plugin=MANIFEST.partition("/")[0], status=ArchiveResult.StatusChoices.SUCCEEDED,
-            snapshot__status=Snapshot.StatusChoices.SEALED, snapshot__modified_at__lt=self.began_at,
-        )  # fmt: skip
-        return sorted(set(rows.values_list("snapshot__output_dir", flat=True)))
+    def finished(self) -> SnapshotQuerySet:
+        """Those that have not been changed since, and whose files are here."""
+        stored = StoredObject.objects.current().filter(snapshot=OuterRef("pk"))
+        sealed = Snapshot.objects.filter(status=Snapshot.StatusChoices.SEALED, modified_at__lt=self.began_at)
+        return with_listed_files(sealed.filter(~Exists(stored)))
 
 
 class _Backup:
@@ -136,6 +135,7 @@ class _Backup:
         self._reread, self._on_progress = reread, on_progress
         self._manifest, self._pages = ManifestWriter(target), _Pages()
         self._page, self._is_sealed, self._listed = "", False, dict[str, tuple[object, str]]()
+        self._hashed_at = 0
         kind = "postgresql" if database_url(folder) else "sqlite"
         self._summary = BackupSummary(target.name.partition(".")[0], __version__, kind, _now())
 
@@ -200,7 +200,6 @@ class _Backup:
         page = "/".join(parts[: _ID + 1]) if is_in_page else ""
         if page == self._page:
             return
-        self._summary.damaged.extend(f"{self._page}/{name}" for name in self._listed)
         self._page, self._is_sealed = page, False
         with suppress(ValueError):
             self._is_sealed = bool(page) and self._pages.was_sealed(UUID(parts[_ID]))
@@ -208,15 +207,11 @@ class _Backup:
 
     def _listed_in(self, page: str) -> dict[str, tuple[object, str]]:
         """Path in the page → size and SHA-256 as the page's list of hashes has them."""
-        files: dict[str, Mapping[str, JSON]] = {}
+        path = self._folder.root / page / MANIFEST
         try:
-            files = files_of(json.loads(read_regular(self._folder.root / page / MANIFEST, MANIFEST_SIZE)))
-        except FileNotFoundError:
-            return {}
+            files, self._hashed_at = files_of(json.loads(read_regular(path, MANIFEST_SIZE))), path.stat().st_mtime_ns
         except (OSError, ValueError):
-            pass
-        if not files:
-            self._summary.damaged.append(f"{page}/{MANIFEST}")
+            return {}
         return {name: (entry.get("size"), str(entry.get("sha256", ""))) for name, entry in files.items()}
 
     def _add_folder(self, path: str, status: os.stat_result) -> None:
@@ -226,7 +221,6 @@ class _Backup:
         self._manifest.add(BackupEntry(EntryKind.FOLDER, f"{DATA}/{path}", mode=mode))
 
     def _add_link(self, path: str) -> None:
-        self._listed.pop(path.removeprefix(f"{self._page}/"), None)
         link = self._folder.root / path
         try:
             target = str(link.readlink())
@@ -244,9 +238,8 @@ class _Backup:
         if "/" not in path:
             source = os.path.realpath(source)
         name = path.removeprefix(f"{self._page}/")
-        size, sha256 = self._listed.pop(name, (status.st_size, ""))
-        if size != status.st_size:
-            self._summary.damaged.append(path)
+        size, sha256 = self._listed.get(name, (status.st_size, ""))
+        if size != status.st_size or status.st_mtime_ns > self._hashed_at:
             sha256 = ""
         entry = BackupEntry(
             EntryKind.FILE, f"{DATA}/{path}", status.st_mode & PERMISSIONS, status.st_size, sha256,
@@ -314,11 +307,12 @@ class _Backup:
         self._on_progress(self._summary)
 
     def _damaged(self) -> list[str]:
-        """What is not as listed, but for pages that were worked on; and the lists that rows name, and are gone."""
-        lists = [f"{folder}/{MANIFEST}" for folder in self._pages.folders_with_hashes()]
-        gone = [path for path in lists if not os.path.lexists(self._target / DATA / path)]
-        reworked = set(self._summary.changed_meanwhile)
-        return sorted(path for path in {*self._summary.damaged, *gone} if path.split("/")[_ID] not in reworked)
+        """What of finished pages is gone, or is not as it was kept, but for those that were worked on meanwhile."""
+        found, reworked = set(self._summary.damaged), set(self._summary.changed_meanwhile)
+        for page in self._pages.finished().iterator(PAGES_AT_ONCE):
+            verdict = verdict_on(page, folder=self._folder.root / page.output_dir, is_quick=True)
+            found.update(f"{page.output_dir}/{name}" for name in (verdict.damaged_files if verdict else ()))
+        return sorted(path for path in found if path.split("/")[_ID] not in reworked)
 
 
 def _is_like(former: BackupEntry, entry: BackupEntry) -> bool:

@@ -12,6 +12,7 @@ import stat
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -31,6 +32,8 @@ from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.lib.files import fsync_tree, read_regular
 from archivebox.lib.jsonl import JSON
 
+HASHES = MANIFEST.partition("/")[0]
+"""The plugin that makes them."""
 NO_HASHES = "No hashes were kept of it: switch the plugin `hashes` on, and capture it again."
 NAMES_SHOWN = 5
 """Files that a sentence names."""
@@ -116,6 +119,12 @@ class EvidenceVerdict:
         return [*self.files.problems, *(one.sentence for one in self.checked if one.is_broken)]
 
     @property
+    def damaged_files(self) -> list[str]:
+        """Paths in the page of what such a sentence is about."""
+        is_broken = any(one.is_broken for one in self.checked)
+        return [*self.files.changed, *self.files.missing, *([MANIFEST] if is_broken else [])]
+
+    @property
     def sentences(self) -> list[str]:
         """What was found, first what is as it was."""
         same = f"{self.files.same} file{' is' if self.files.same == 1 else 's are'} as hashed when kept."
@@ -123,20 +132,25 @@ class EvidenceVerdict:
 
 
 def verdict_on(
-    snapshot: Snapshot, seconds: float = math.inf, digests: DigestCache | None = None, *, is_quick: bool = False
+    snapshot: Snapshot,
+    seconds: float = math.inf,
+    digests: DigestCache | None = None,
+    *,
+    folder: Path | None = None,
+    is_quick: bool = False,
 ) -> EvidenceVerdict | None:
     """Look at its files and its signature, at most so long; None where nothing is missing and there are no hashes.
 
-    ``is_quick``: a file of the size that was hashed, and not written since, is taken to be the same.
+    ``folder``: where they are, if that is known. ``is_quick``: a file of the size that was hashed, and not written
+    since, is taken to be the same.
     """
     from archivebox.core.evidence.timestamp import check_stamp  # its libraries cost 40 ms; verification is rare
 
-    folder = local_folder(snapshot)
-    try:
+    folder = folder or local_folder(snapshot)
+    data, manifest = b"", None
+    with suppress(OSError, ValueError):
         data = read_regular(folder / MANIFEST, MANIFEST_SIZE)
         manifest = json.loads(data)
-    except (OSError, ValueError):
-        data, manifest = b"", None
     found = verify(folder, manifest, seconds, digests, is_quick=is_quick)
     _compare_listed(folder, listed_sizes(snapshot), {as_text(name) for name in files_of(manifest)}, found)
     if not data:
@@ -168,7 +182,7 @@ def damage_of(
 
 def with_listed_files(rows: SnapshotQuerySet) -> SnapshotQuerySet:
     """Pages with what a verdict needs of their rows, by two queries."""
-    results = ArchiveResult.objects.only("snapshot_id", "plugin", "output_files")
+    results = ArchiveResult.objects.only("snapshot_id", "plugin", "status", "output_files")
     columns = rows.only("output_dir", "status", "url")
     return columns.prefetch_related(Prefetch("archiveresult_set", results))
 
@@ -195,9 +209,8 @@ def sign_unsigned(snapshot: Snapshot) -> str:
 
 def list_signature(snapshot: Snapshot) -> None:
     """Have the result of the hashes name what lies beside them by now."""
-    folder = Path(MANIFEST).parent.name
-    rows = ArchiveResult.objects.filter(snapshot=snapshot, plugin=folder)
-    rows.update(**output_columns(local_folder(snapshot) / folder))
+    rows = ArchiveResult.objects.filter(snapshot=snapshot, plugin=HASHES)
+    rows.update(**output_columns(local_folder(snapshot) / HASHES))
 
 
 def verify(
@@ -232,8 +245,12 @@ def listed_sizes(snapshot: Snapshot) -> dict[str, object]:
     """Path → bytes of each file that results name; of a page at work they name what was there a moment ago."""
     if snapshot.status != Snapshot.StatusChoices.SEALED:
         return {}
-    results = snapshot.archiveresult_set.all()
-    return {f"{one.plugin}/{name}": about.get("size") for one in results for name, about in one.output_files.items()}
+    sizes: dict[str, object] = {}
+    for one in snapshot.archiveresult_set.all():
+        if one.plugin == HASHES and one.status == ArchiveResult.StatusChoices.SUCCEEDED:
+            sizes.setdefault(MANIFEST, None)
+        sizes |= {f"{one.plugin}/{name}": about.get("size") for name, about in one.output_files.items()}
+    return sizes
 
 
 def _compare_listed(folder: Path, sizes: Mapping[str, object], hashed: set[str], found: Finding) -> None:
@@ -247,7 +264,7 @@ def _compare_listed(folder: Path, sizes: Mapping[str, object], hashed: set[str],
         status = _status_of(folder / name)
         if status is None:
             found.missing.append(name)
-        elif status.st_size != size:
+        elif size not in {None, status.st_size}:
             found.changed.append(name)
 
 
