@@ -49,8 +49,10 @@ def export(tmp_path: Path) -> Path:
         Snapshot.objects.filter(pk=row.pk).update(**facts, **dates)
         for name in (f"wget/{ODD}", "wget/deep/index.html", "hashes/hashes.json"):
             (row.path / name).parent.mkdir(parents=True, exist_ok=True)
-            (row.path / name).write_text(f"{name.encode(errors='replace')!r} of {row.pk}")
-        files = {"deep/index.html": {"size": 3, "mimetype": "text/html"}}
+            words = f"{name.encode(errors='replace')!r} of {row.pk}"
+            (row.path / name).write_text(json.dumps({"files": {}, "of": words}))
+        size = (row.path / "wget/deep/index.html").stat().st_size
+        files = {"deep/index.html": {"size": size, "mimetype": "text/html"}}
         more = {"output_files": files, "output_json": {"a": [1, None]}, "start_ts": row.created_at, "output_size": 9}
         ArchiveResult.objects.create(
             snapshot=row, plugin="wget", hook_name="on_Snapshot__61_wget.py", status="succeeded", **more
