@@ -40,6 +40,11 @@ def whole_recordings(paths: Sequence[Path], beside: PartFiles) -> Iterator[Path]
     beside[EXPANDED].truncate(0)
 
 
+def end_of_records(path: Path) -> int:
+    """Where the last whole record of a WARC ends; all of it is read."""
+    return max((member.end for member in members(path)), default=0)
+
+
 class _Place(NamedTuple):
     """Where a gzip member begins."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from archivebox.export.collection import CollectionWriter
-from archivebox.export.expanded_records import EXPANDED, whole_recordings
+from archivebox.export.expanded_records import EXPANDED, end_of_records, whole_recordings
 from archivebox.export.lists import Bookmarks, HtmlList
 from archivebox.export.pages import ExportedPage
 from archivebox.export.site.writer import SiteWriter
@@ -17,7 +17,6 @@ from archivebox.export.writer import StreamWriter, Writer
 from archivebox.export.zipped import ZipWriter
 from archivebox.lib import jsonl
 from archivebox.lib.csv_lines import csv_line
-from archivebox.plugins.base.warc import members
 
 
 class JsonLines(StreamWriter):
@@ -72,7 +71,7 @@ class Warc(StreamWriter):
     def write_page(self, page: ExportedPage, file: BinaryIO) -> str:
         kept, damaged = page.recordings(), list[str]()
         for path in whole_recordings(kept, self.files):
-            end = file.tell() + max((member.end for member in members(path)), default=0)
+            end = file.tell() + end_of_records(path)
             with path.open("rb") as source:
                 shutil.copyfileobj(source, file)
             if file.tell() > end:
