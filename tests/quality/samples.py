@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tests.site import modern
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -69,6 +71,7 @@ SAMPLES = (
     Sample("/unavailable?retry=2", is_page=False),
     Sample("/login"),
     Sample("/members/article", is_page=False),
+    *(Sample(part.path, lives=part.lives) for part in modern.PARTS if part.is_page),
 )
 
 

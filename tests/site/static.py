@@ -12,6 +12,7 @@ TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
+    ".mjs": "text/javascript; charset=utf-8",
     ".txt": "text/plain; charset=utf-8",
     ".md": "text/markdown; charset=utf-8",
     ".csv": "text/csv; charset=utf-8",
@@ -22,13 +23,15 @@ TYPES = {
     ".atom": "application/atom+xml",
     ".opml": "text/x-opml; charset=utf-8",
     ".svg": "image/svg+xml",
+    ".avif": "image/avif",
+    ".woff2": "font/woff2",
     ".webm": "video/webm",
     ".mp4": "video/mp4",
     ".ts": "video/mp2t",
     ".m3u8": "application/vnd.apple.mpegurl",
     ".vtt": "text/vtt; charset=utf-8",
 }
-BINARY = frozenset({".webm", ".mp4", ".ts"})
+BINARY = frozenset({".webm", ".mp4", ".ts", ".avif", ".woff2"})
 
 
 @cache
