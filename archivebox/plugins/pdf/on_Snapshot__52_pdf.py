@@ -20,6 +20,19 @@ FILE = "output.pdf"
 FIRST_PAGES = 20
 LARGE, HUGE = 200_000, 50_000_000  # bytes of prints in which there may be photographs; above that it takes too long
 PAGE = b"/Type /Page\n"
+# On paper nothing is scrolled to: what appears by scrolling (Scroll-driven Animations 1) is shown as without that, or
+# as it is at the end, where it is seen better then.
+SHOW = """(() => {
+  for (const one of document.getAnimations()) {
+    const {target, pseudoElement} = one.effect ?? {};
+    if (!target || !one.timeline || one.timeline === document.timeline) continue;
+    const style = getComputedStyle(target, pseudoElement);
+    one.finish();
+    const end = Number(style.opacity);
+    one.cancel();
+    if (Number(style.opacity) < end) target.style.setProperty("opacity", end, "important");
+  }
+})()"""
 # Sheets of paper (Letter, less its margins: 979 px) that the page fills at least; on paper it is narrower and longer.
 SHEETS = "Math.ceil(document.documentElement.scrollHeight / 979)"
 
@@ -62,6 +75,7 @@ def main() -> None:
     with open_page(settings.timeout("PDF")) as tab:
         if (nodes := tab.count_elements()) > DRAWN_ELEMENTS_MAX:
             skipped(f"the page has {nodes:,} elements, more than {DRAWN_ELEMENTS_MAX:,}")
+        tab.evaluate(SHOW)
         sheets = tab.evaluate(SHEETS)
         if sheets > FIRST_PAGES:
             kept = print_page(tab, settings, FIRST_PAGES)

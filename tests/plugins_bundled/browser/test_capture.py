@@ -172,6 +172,14 @@ def test_pdf_has_the_words_of_the_page(colour: Snapshot) -> None:
     assert set("ARCHIVED") <= letters(data)
 
 
+def test_what_appears_by_scrolling_is_printed_as_it_is_then(crawl: Crawl, site: Site) -> None:
+    page = captured(crawl, site, "/modern/scroll-driven")
+    outcome = page.run(PDF)
+    assert outcome.status == "succeeded", outcome
+    data = (page.folder / "pdf" / "output.pdf").read_bytes()
+    assert not re.search(rb"/ca 0?\.", data), "nothing is half transparent"
+
+
 def test_a_page_with_too_many_elements_is_neither_drawn_whole_nor_printed(crawl: Crawl, site: Site) -> None:
     big = captured(crawl, site, "/big-dom?elements=60000")
     assert big.run(SCREENSHOT).status == "succeeded"
