@@ -50,6 +50,11 @@ class Resources:
         body = self._archive.body(recorded)
         return Resource(recorded.status, self._type_of(recorded, body), body)
 
+    def fonts(self) -> list[str]:
+        """Return the URLs of the fonts that were recorded, in the order of their ends."""
+        found = (one for one in self._archive.latest() if one.record.get("type") == "Font" or "font" in one.mime)
+        return list(dict.fromkeys(one.url for one in found))
+
     def _type_of(self, recorded: Response, body: bytes) -> str:
         """A style sheet that says its charset nowhere has that of the document that uses it (CSS Syntax 3, 3.2)."""
         said = self._archive.content_type(recorded)

@@ -22,11 +22,16 @@ from archivebox.plugins.base import (
     succeeded,
     write_atomically,
 )
-from archivebox.plugins.base.cdp import CommandFailed
+from archivebox.plugins.base.cdp import CallTimeout, CommandFailed
 from archivebox.plugins.base.pictures import Smaller
 from archivebox.plugins.base.resources import Resources
 from archivebox.plugins.base.shown import ShownPage
 from archivebox.plugins.base.tab import open_page
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from archivebox.plugins.base.cdp import Params
+    from archivebox.plugins.base.tab import Tab
 
 FILE = "singlefile.html"
 BUNDLE = "lib/single-file-bundle.js"  # a module of JavaScript that holds each script as a text
@@ -41,10 +46,8 @@ FETCH = """() => singlefile.init({fetch: async url => {
 # By the name by which extensions ask for a closed shadow root, SingleFile asks as well.
 CLOSED_ROOTS = "() => { globalThis.chrome = {dom: {openOrClosedShadowRoot: shown.rootOf}}; }"
 STILL = os.path.join(os.path.dirname(os.path.realpath(__file__)), "still.js")
-SAVE = """options => {
-    still.begin();
-    return singlefile.getPageData(options).then(page => page.content).finally(still.end);
-}"""
+SAVE = """options => still.begin()
+    .then(() => singlefile.getPageData(options)).then(page => page.content).finally(still.end)"""
 
 
 class Supply:
@@ -62,6 +65,20 @@ class Supply:
             return None
         self._left -= len(found.body)
         return {"status": found.status, "type": found.type, "body": base64.b64encode(found.body).decode()}
+
+
+def take_clip(tab: Tab, box: Params) -> str:
+    """Return a part of the page as it is drawn, a PNG in base64, transparent where nothing is; "" without a picture."""
+    is_beyond = box.pop("isBeyond")
+    options = {"format": "png", "captureBeyondViewport": is_beyond, "clip": {**box, "scale": 1}}
+    tab.call("Emulation.setDefaultBackgroundColorOverride", {"color": {"r": 0, "g": 0, "b": 0, "a": 0}})
+    try:
+        return str(tab.call("Page.captureScreenshot", options)["data"])
+    except (CallTimeout, CommandFailed) as error:
+        log(f"a drawing could not be taken: {error}")
+        return ""
+    finally:
+        tab.call("Emulation.setDefaultBackgroundColorOverride")
 
 
 def read_script(program: str) -> str:
@@ -95,13 +112,16 @@ def main() -> None:
     script = read_script(find_program(settings.path("SINGLEFILE_BINARY")))
     options = read_options(settings.list("SINGLEFILE_ARGS") + settings.list("SINGLEFILE_ARGS_EXTRA"))
     with open_page(timeout) as tab:
-        supply = Supply(Resources(tab), settings.int("SINGLEFILE_MAX_SIZE"))
+        resources = Resources(tab)
+        supply = Supply(resources, settings.int("SINGLEFILE_MAX_SIZE"))
         world = ShownPage(tab, "singlefile", frames=False).world
         world.call(CLOSED_ROOTS)
         world.put(script, every_frame=True)
         with open(STILL, encoding="utf-8") as file:
             world.put(file.read())
         world.expose("resource", supply.give)
+        world.expose("fonts", lambda _: resources.fonts())
+        world.expose("clip", lambda box: take_clip(tab, box))
         world.call(FETCH)
         try:
             html = world.call(SAVE, options, timeout=timeout)

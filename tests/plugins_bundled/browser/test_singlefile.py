@@ -22,9 +22,20 @@ pytestmark = pytest.mark.browser
 DRAWN = {
     "/apps/canvas": [(0xE7, 0x6F, 0x51)],
     "/apps/webgl": [(230, 56, 69)],
+    "/modern/webgl": [(230, 56, 69)],
+    "/modern/map": [(0xE6, 0x39, 0x46), (0x8A, 0xB1, 0x7D)],
+    "/modern/popover": [(0xF4, 0xA2, 0x61), (0xA8, 0xDA, 0xDC)],
+    "/modern/popover-hint": [(0xE9, 0xC4, 0x6A)],
+    "/modern/popover-root": [(0xF4, 0xA2, 0x61), (0x2A, 0x9D, 0x8F), (0xE9, 0xC4, 0x6A)],
+    "/modern/shared-sheet": [(0x2A, 0x9D, 0x8F)],
+    "/modern/custom-states": [(0xE9, 0xC4, 0x6A)],
+    "/modern/manual-slots": [(0xE6, 0x39, 0x46), (0x2A, 0x9D, 0x8F)],
+    "/modern/animated": [(0xE6, 0x39, 0x46), (0x45, 0x7B, 0x9D)],
+    "/modern/style-rules": [(0xE6, 0x39, 0x46)],
+    "/modern/paint": [(0x2A, 0x9D, 0x8F)],
     "/image-set": [(29, 53, 87), (230, 57, 70), (138, 177, 125), (188, 108, 37), (233, 196, 106)],
 }
-"""Pages, and the colours that scripts draw or a choice among pictures shows."""
+"""Pages, and the colours that scripts draw, open or set, or a choice among pictures shows."""
 LEFT = "document.querySelector('video').outerHTML + document.head.innerHTML"
 """Where attributes and styles stay that are there while a page is saved."""
 SINGLEFILE = "singlefile/on_Snapshot__50_singlefile.py"
@@ -105,7 +116,7 @@ def test_the_file_holds_frames_of_other_sites(crawl: Crawl, site: Site, program:
 
 
 @pytest.mark.parametrize("path", DRAWN)
-def test_a_drawing_is_seen_where_scripts_are_off(
+def test_what_scripts_show_is_seen_where_they_are_off(
     crawl: Crawl, site: Site, program: str, reader: CDPConnection, path: str
 ) -> None:
     file = saved(crawl, site, path, program)
@@ -133,6 +144,17 @@ def pixels_of(reader: CDPConnection, colour: tuple[int, int, int]) -> int:
     for band in others:
         first = ImageChops.lighter(first, band)
     return sum(first.histogram()[:3])
+
+
+def test_fonts_that_scripts_add_are_in_the_file(crawl: Crawl, site: Site, program: str) -> None:
+    page = crawl.snapshot("fonts", site.url_for("/modern/fontface"), SINGLEFILE_BINARY=program)
+    recorder = page.record()
+    assert page.run(NAVIGATE).status == "succeeded"
+    assert page.run(SINGLEFILE).status == "succeeded"
+    recorder.stop()
+    page.close()
+    html = (page.folder / "singlefile" / "singlefile.html").read_text()
+    assert re.findall(r"@font-face *{font-family:\W*(\w+)", html) == ["Blocks", "Second"]
 
 
 def test_a_video_fed_by_a_script_gets_its_frame_as_poster(crawl: Crawl, site: Site, program: str) -> None:
