@@ -13,6 +13,7 @@ from itertools import chain
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from archivebox.lib import html_probe
+from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.rewriting.css import rewrite_css
 from archivebox.replay.rewriting.embedded import replace_pdf_by_link
 from archivebox.replay.rewriting.links import LinkRewriter
@@ -38,7 +39,7 @@ _LATE = {
 """What scripts put in when it is scrolled to, and where."""
 _SHOWN_LATE = frozenset({"img", "source", "iframe"})
 _FRAMES = frozenset({"iframe", "frame"})
-_OTHERS = frozenset({"style", "srcdoc", "http-equiv"})
+_OTHERS = frozenset({"style", "srcdoc", "http-equiv", "sandbox"})
 _SELECTOR = ",".join(
     ["style", "base", "a", "area", "meta[name]"]
     + [
@@ -82,6 +83,9 @@ def _rewritten(text: str, links: LinkRewriter, depth: int) -> tuple[LinkRewriter
     """
     tree = _parsed(text)
     links = _based(tree, links)
+    if not links.scripts and isinstance(links.place, ReplayContext):
+        for node in _elements(tree, "noscript"):
+            _close_noscript(node, links)
     keep_recorded_sources(_elements(tree, SOURCES), links)
     frames: Counter[str] = Counter()
     for node in _elements(tree, _SELECTOR):
@@ -150,6 +154,24 @@ def with_doctype_of(text: str, html: str) -> str:
 def _based(tree: LexborHTMLParser, links: LinkRewriter) -> LinkRewriter:
     base = tree.css_first("base[href]")
     return links.with_base(base.attributes["href"] or "") if base else links
+
+
+def _close_noscript(node: LexborNode, links: LinkRewriter) -> None:
+    """Leave of what stands there for who runs no scripts the styles, and pictures that were recorded and that nothing
+    else shows: the page was recorded with its scripts, and showed nothing of it.
+    """
+    before = node.prev
+    while before is not None and before.is_text_node:
+        before = before.prev
+    is_shown = before is not None and before.tag in _SHOWN_LATE and not _LATE.keys().isdisjoint(before.attributes)
+    parts = node.css("style,link[rel=stylesheet],img[src]")
+    kept = (one for one in parts if one.tag != "img" or not is_shown)
+    node.inner_html = "".join(one.html or "" for one in kept if one.tag == "style" or _is_kept_part(one, links))
+
+
+def _is_kept_part(node: LexborNode, links: LinkRewriter) -> bool:
+    url = links.absolute(node.attributes.get("src") or node.attributes.get("href") or "")
+    return bool(url) and links.is_kept(url)
 
 
 def _rewrite(node: LexborNode, links: LinkRewriter, depth: int) -> None:
@@ -242,6 +264,8 @@ def _written(tag: str, name: str, value: str, links: LinkRewriter, depth: int) -
         return ", ".join(f"{links.resource(url)}{rest}" for url, rest in candidates(value))
     if name == "style":
         return rewrite_css(value, links)
+    if name == "sandbox":  # frames in it would have an ancestor that is nobody's, and its scripts no recording
+        return value if "allow-same-origin" in value.lower().split() else f"{value} allow-same-origin".lstrip()
     if name == "srcdoc":
         return links.before + rewrite_html(value, links, depth + 1) if depth < _DEEPEST else ""
     return None

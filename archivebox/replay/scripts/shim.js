@@ -335,12 +335,14 @@ if (!self.document) return;
   });
 }
 
-const URLS = {src: mapped, href: mapped, poster: mapped, data: mapped, srcset: mappedSet, imagesrcset: mappedSet, style: mappedStyle};
+// A frame that is of nobody's origin would get nothing: what it asks for comes from this one alone.
+const sandboxed = value => /\ballow-same-origin\b/i.test(value) ? value : `${value} allow-same-origin`;
+const URLS = {sandbox: sandboxed, src: mapped, href: mapped, poster: mapped, data: mapped, srcset: mappedSet, imagesrcset: mappedSet, style: mappedStyle};
 const isChanged = (target, name) => name in URLS && (name !== "data" || target.localName === "object");
 for (const [kinds, name, change] of [
   ["Image Script IFrame Frame Embed Source Track Media Input", "src", mapped], ["Anchor Area Link Base", "href", mapped],
   ["Video", "poster", mapped], ["Object", "data", mapped], ["Image Source", "srcset", mappedSet],
-  ["Link", "imageSrcset", mappedSet],
+  ["Link", "imageSrcset", mappedSet], ["IFrame", "sandbox", sandboxed],
 ]) for (const kind of kinds.split(" ")) setting(self[`HTML${kind}Element`], name, change);
 setting(self.HTMLLinkElement, "integrity", () => "");  // the bytes of style sheets are changed
 
@@ -357,7 +359,7 @@ method(Element.prototype, "setAttributeNS", set => function (space, name, value)
 /** HTML in which nothing is asked of another host; it is read without being shown. */
 function mappedHTML(html) {
   const text = String(html);
-  if (!text.includes("//") && ownHost() === page.main) return html;
+  if (!/\/\/|sandbox/i.test(text) && ownHost() === page.main) return html;
   const holder = document.createElement("template");
   plainHTML.call(holder, text);
   const changed = mapTree(holder.content);

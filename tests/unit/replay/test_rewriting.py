@@ -78,6 +78,21 @@ def test_what_a_page_names_is_in_the_archive(given: str, written: str) -> None:
     assert body_of(given) == written
 
 
+def test_a_frame_in_a_sandbox_has_the_origin_of_its_recording() -> None:
+    for given in ("allow-scripts", "Allow-Same-Origin allow-scripts", ""):
+        (frame,) = LexborHTMLParser(body_of(f'<iframe sandbox="{given}" src="/f"></iframe>')).css("iframe")
+        assert (frame.attributes["sandbox"] or "").lower().split().count("allow-same-origin") == 1
+
+
+def test_what_noscript_has_is_shown_where_it_was_recorded_and_nothing_else_shows_it() -> None:
+    picture = f'<img src="{KEPT}https://site.example/next">'
+    lazy = '<img data-src="/next"> '
+    assert body_of('<noscript>Please<img src="/no"><iframe src="/tag"></iframe></noscript>') == "<noscript></noscript>"
+    assert body_of('<noscript><p><img src="/next"></noscript>') == f"<noscript>{picture}</noscript>"
+    assert "<noscript></noscript>" in body_of(f'{lazy}<noscript><img src="/next"></noscript>')
+    assert body_of("<noscript><style>p{}</style></noscript>") == "<noscript><style>p{}</style></noscript>"
+
+
 def test_with_scripts_links_stay_in_the_frame() -> None:
     assert body_of('<a href="/b" target="_top">c</a>', scripts=True) == f'<a href="{KEPT}https://site.example/b">c</a>'
 
