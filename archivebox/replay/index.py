@@ -1,5 +1,6 @@
 """Owns what was recorded for one snapshot, found by URL: the log of the recorder, and where each answer lies."""
 
+import re
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -89,6 +90,11 @@ class RecordingIndex:
         """All answers to ``url``, or to what differs from it in nothing that matters, in the order of the requests."""
         url = url.partition("#")[0]
         return self._answers.get((method, url)) or self._answers.get((method, loose(url)), [])
+
+    def urls_like(self, pattern: re.Pattern[str], method: str = "GET") -> list[str]:
+        """All URLs that were asked for by such a request and match, in the order of the requests."""
+        asked = ((how, answers[0].response.url) for (how, _), answers in self._answers.items())
+        return list(dict.fromkeys(url for how, url in asked if how == method and pattern.fullmatch(url)))
 
     def frame_answers(self, url: str) -> list[Recorded]:
         """What each frame (of another document than the page's own) showed at ``url``, in the order of the requests."""

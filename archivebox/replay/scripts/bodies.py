@@ -10,16 +10,10 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl
 
 from archivebox.lib.jsonl import JSON
+from archivebox.replay.matching import RANDOM
 
 BODY_MOST = 1 << 20
 """Bytes of a request's body that are recorded and compared."""
-_RANDOM = re.compile(
-    r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"  # a UUID
-    r"|\d{10,}(?:\.\d+)?"  # a time, or a number as long as one
-    r"|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[\d.]*(?:Z|[+-]\d\d:?\d\d)?"  # a time as JSON has it
-    r"|[0-9a-f]{16,}",
-    re.IGNORECASE,
-)
 _BOUNDARY = re.compile(rb"\A--([^\r\n]+)")
 
 
@@ -32,7 +26,7 @@ class BodyNames(NamedTuple):
 
 def names_of(body: bytes) -> BodyNames:
     exact = _canonical(body)
-    return BodyNames(_digest(exact), _digest(_RANDOM.sub("*", exact)))
+    return BodyNames(_digest(exact), _digest(RANDOM.sub("*", exact)))
 
 
 def _digest(text: str) -> str:

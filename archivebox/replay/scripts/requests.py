@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from archivebox.replay.index import Recorded, RecordingIndex, indices
+from archivebox.replay.matching import fresh_pattern
 from archivebox.replay.pages import HTML, error_page
 from archivebox.replay.recorded import RecordedRequest, Reply, reply_to, whole
 from archivebox.replay.scripts.bodies import names_of
@@ -73,6 +74,7 @@ class ScriptedPage:
         if not url:
             return self._own(own, request)
         index = indices.of(self.folder)
+        url = self._as_recorded(index, url, request)
         try:
             found = self._find(index, url, request)
         except _StreamOverError:
@@ -108,6 +110,16 @@ class ScriptedPage:
         if is_stream and before >= len(answers):
             raise _StreamOverError
         return nth_answer(answers, before)
+
+    def _as_recorded(self, index: RecordingIndex, url: str, request: ViewRequest) -> str:
+        """The URL under which that was recorded to which scripts now give a fresh name or time; else ``url`` itself."""
+        if index.find(url) is not None or index.answers(url, request.method):
+            return url
+        pattern = fresh_pattern(url, self.place.clock)
+        urls = index.urls_like(pattern, request.method) if pattern else []
+        if pattern is None or not urls:
+            return url
+        return urls[min(self.memory.count(request.document, request.method, pattern.pattern), len(urls) - 1)]
 
     def _url_on_host_of_referrer(self, url: str, request: ViewRequest) -> str:
         """Where ``/x`` means the host of the module or document that names it; empty where that is the page's own."""

@@ -85,7 +85,15 @@ if (page.clock) {
     get: (target, name, receiver) => name === "now" ? current : Reflect.get(target, name, receiver),
   });
   Real.prototype.constructor = self.Date;
+  Object.defineProperty(Performance.prototype, "timeOrigin", {configurable: true, get: () => page.clock});
 }
+// Random names begin alike, by which an address is told that was made anew (MADE_HERE in replay/matching.py).
+method(Crypto.prototype, "randomUUID", make => function () { return `a5c41fe5${make.call(this).slice(8)}`; });
+method(Crypto.prototype, "getRandomValues", fill => function (array) {
+  fill.call(this, array);
+  if (array.byteLength >= 16) new Uint8Array(array.buffer, array.byteOffset).set([0xa5, 0xc4, 0x1f, 0xe5]);
+  return array;
+});
 {
   let state = page.seed >>> 0;  // mulberry32
   Math.random = () => {

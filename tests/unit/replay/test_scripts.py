@@ -159,6 +159,48 @@ def test_bodies_that_differ_in_what_is_random_are_alike_and_no_others() -> None:
     assert names_of(b"[" * 100_000).exact == names_of(b"[" * 100_000).exact, "what is not JSON is text"
 
 
+CLOCK = 1795338000000
+"""2026-11-22T09:00:00Z"""
+NOW = "2026-11-22T09:00:05"
+NAME, THERE = "a5c41fe5-3c1b-4c7e-9a55-0123456789ab", "7d9e2f60-3c1b-4c7e-9a55-aaaaaaaaaaaa"
+
+
+@pytest.mark.parametrize(
+    ("asked", "recorded"),
+    [
+        (f"/a?id={NAME}", f"/a?id={THERE}"),
+        (f"/{NAME}/b", f"/{THERE}/b"),
+        ("/a?x=a5c41fe5000000000000000000000001", "/a?x=0b1c2d3e4f5a6b7c8d9e0f1a2b3c4d5e"),
+        (f"/{CLOCK + 5000}/b", f"/{CLOCK + 100}/b"),
+        (f"/a?at={CLOCK // 1000 + 5}.25", f"/a?at={CLOCK // 1000}.5"),
+        (f"/a?at={NOW}.123Z", f"/a?at={NOW}.456Z"),
+        (f"/a?at={NOW.replace(':', '%3A')}Z", "/a?at=2026-11-22T09%3A00%3A00Z"),
+        ("/a?r=0.84374981", "/a?r=0.1234567890123456"),
+    ],
+)
+def test_an_address_that_a_script_makes_anew_is_found_by_what_is_the_same(
+    tmp_path: Path, asked: str, recorded: str
+) -> None:
+    record_all(tmp_path, [(f"{MAIN}{recorded}", Page(b"1")), (f"{MAIN}/other{recorded}", Page(b"2"))])
+    page = ScriptedPage(tmp_path, ScriptPlace(MAIN, CLOCK))
+    reply = page.reply(ViewRequest(asked, destination="empty", document="d"))
+    assert (reply.status, reply.read(9)) == (200, b"1")
+
+
+@pytest.mark.parametrize(
+    ("asked", "recorded"),
+    [
+        (f"/items/{THERE}", f"/items/{THERE[:-1]}b"),
+        (f"/a?id={NAME}&b=1", f"/a?id={THERE}&b=2"),
+        ("/a/1395338000000", f"/a/{CLOCK}"),
+    ],
+)
+def test_an_address_that_was_in_the_recording_means_itself_alone(tmp_path: Path, asked: str, recorded: str) -> None:
+    record_all(tmp_path, [(f"{MAIN}{recorded}", Page(b"1"))])
+    page = ScriptedPage(tmp_path, ScriptPlace(MAIN, CLOCK))
+    assert page.reply(ViewRequest(asked, destination="empty", document="d")).status == 404
+
+
 @pytest.fixture
 def scripted(tmp_path: Path) -> ScriptedPage:
     stream = Page(b"data: 1\n\n", "text/event-stream")
