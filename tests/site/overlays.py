@@ -45,10 +45,11 @@ def styled(_request: Request) -> Response:
 
 
 def framed(request: Request) -> Response:
-    """A consent banner in a frame of another origin."""
+    """A consent banner in a frame of another origin, in a part that dims the page."""
     where = 'id="sp_message_iframe_1" title="Consent" src="%OTHER%/overlays/inside"'
     frame = f'<iframe {where} style="{FIXED}; border: 0; width: 100%"></iframe>'
-    return Response(request.fill_in(page("A banner in a frame", WORDS + frame)))
+    cover = '<div id="sp_message_container_1" style="position: fixed; inset: 0; background: #0008">'
+    return Response(request.fill_in(page("A banner in a frame", f"{WORDS}{cover}{frame}</div>")))
 
 
 def inside(_request: Request) -> Response:

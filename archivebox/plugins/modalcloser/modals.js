@@ -134,12 +134,18 @@
       target.dispatchEvent(new KeyboardEvent(type, { key: "Escape", code: "Escape", keyCode: 27, bubbles: true, cancelable: true }));
     if (node.matches("dialog[open]")) node.close();
   };
+  // What holds nothing but a window dims the page behind it.
+  const withCover = (node) => {
+    const { parentElement: outer } = node;
+    const isCover = outer && outer !== document.body && outer.childElementCount === 1 && !outer.innerText.trim() && getComputedStyle(outer).position === "fixed";
+    return isCover ? withCover(outer) : node;
+  };
   const ways = (node) => {
     const button = refuser(node) ?? closer(node);
     return [
       ...(button ? [["its button", () => button.click()]] : []),
       ["Escape", () => escape(node)],
-      ...(isThePage(node) ? [] : [["removed", () => node.remove()]]),
+      ...(isThePage(node) ? [] : [["removed", () => withCover(node).remove()]]),
     ];
   };
   const unlock = () => {
