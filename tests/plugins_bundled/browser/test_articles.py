@@ -51,6 +51,15 @@ def article(crawl: Crawl, site: Site, programs: Programs) -> Snapshot:
     return snapshot
 
 
+def test_a_page_of_frames_alone_is_read_as_what_they_show(crawl: Crawl, site: Site, article: Snapshot) -> None:
+    page = crawl.snapshot("frames", site.url_for("/modern/frames.html"), **article.settings)
+    assert page.navigate().status == "succeeded"
+    outcome = page.run(READERS["readability"])
+    page.close()
+    assert outcome.status == "succeeded", outcome
+    assert "Nobody plans to lose a page." in (page.folder / "readability" / "content.txt").read_text()
+
+
 @pytest.mark.parametrize("plugin", READERS)
 def test_the_article_is_kept_without_what_is_around_it(article: Snapshot, plugin: str) -> None:
     folder = article.folder / plugin
