@@ -43,32 +43,34 @@ def picture(tab: Tab, options: dict[str, object]) -> bytes:
     return base64.b64decode(answer["data"])
 
 
-def full_page(tab: Tab) -> bytes | None:
-    """Return the whole length as a JPEG; None where all of the page is on the first screen."""
+def full_page(tab: Tab) -> tuple[bytes | None, int]:
+    """Return the whole length as a JPEG, None where all of the page is on the first screen, and how many px it has."""
     metrics = tab.call("Page.getLayoutMetrics")
     size, seen = metrics["cssContentSize"], metrics["cssLayoutViewport"]
     width, height = seen["clientWidth"], min(size["height"], FULL_HEIGHT_MAX)
     if height <= seen["clientHeight"]:
-        return None
+        return None, 0
     scale = min(1.0, math.sqrt(FULL_PIXELS / (width * height)))
     clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": scale}
     options = {"format": "jpeg", "quality": QUALITY, "captureBeyondViewport": True, "clip": clip}
-    return picture(tab, options)
+    return picture(tab, options), size["height"]
 
 
-def capture_full_page(tab: Tab) -> None:
-    jpeg = None
+def capture_full_page(tab: Tab) -> str:
+    """Keep the whole length; return what is to be said where the picture has not all of it."""
+    jpeg, length = None, 0
     try:
         if (nodes := tab.count_elements()) > DRAWN_ELEMENTS_MAX:
             log(f"the page has {nodes:,} elements, more than {DRAWN_ELEMENTS_MAX:,}: only its first screen is kept")
         else:
-            jpeg = full_page(tab)
+            jpeg, length = full_page(tab)
     except (CallTimeout, CommandFailed) as error:
         log(f"the full page could not be drawn, the first screen is kept: {error}")
     if jpeg is None:
         remove(FULL)
     else:
         write_atomically(FULL, jpeg)
+    return f": {FULL} has the first {FULL_HEIGHT_MAX:,} px of {length:,}" if length > FULL_HEIGHT_MAX else ""
 
 
 def other_looks(tab: Tab, settings: Settings, first: bytes) -> dict[str, bytes]:
@@ -118,13 +120,13 @@ def main() -> None:
     with open_page(settings.timeout("SCREENSHOT")) as tab:
         tab.evaluate(WITHOUT_BAR)
         png = picture(tab, VIEW)
-        if settings.bool("SCREENSHOT_FULL_PAGE"):
-            capture_full_page(tab)
+        cut = capture_full_page(tab) if settings.bool("SCREENSHOT_FULL_PAGE") else ""
         others = other_looks(tab, settings, png)
     ready()
     for name in (DARK, PHONE):
         keep_other(name, others.get(name))
-    succeeded(*keep_screen(png))
+    name, hue = keep_screen(png)
+    succeeded(f"{name}{cut}", hue)
 
 
 if __name__ == "__main__":

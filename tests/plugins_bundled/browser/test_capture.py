@@ -172,6 +172,12 @@ def test_pdf_has_the_words_of_the_page(colour: Snapshot) -> None:
     assert set("ARCHIVED") <= letters(data)
 
 
+def test_a_picture_that_lacks_the_end_of_a_page_says_so(crawl: Crawl, site: Site) -> None:
+    outcome = captured(crawl, site, "/modern/tower.html").run(SCREENSHOT)
+    assert outcome.result is not None, outcome
+    assert outcome.result["output_str"].endswith(": full.jpg has the first 16,000 px of 20,000")
+
+
 def test_what_appears_by_scrolling_is_printed_as_it_is_then(crawl: Crawl, site: Site) -> None:
     page = captured(crawl, site, "/modern/scroll-driven")
     outcome = page.run(PDF)
