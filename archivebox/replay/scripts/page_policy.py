@@ -1,8 +1,8 @@
-"""Owns what the policy of an archived page forbade its scripts (Content Security Policy 3), written for a script view.
+"""Owns what the policy of an archived page forbade it (Content Security Policy 3), written for a script view.
 
-It is sent beside the policy of the view, and can only forbid more: which scripts run, inline or made of text, and which
-workers. Hosts are written as the view, on which all that was recorded lies; what they refused was not recorded. Other
-directives are left out: the policy of the view is stricter than they are.
+It is sent beside the policy of the view, and can only forbid more: which scripts run, inline or made of text, which
+workers, and which styles hold. Hosts are written as the view, on which all that was recorded lies; what they refused
+was not recorded. Other directives are left out: the policy of the view is stricter than they are.
 """
 
 import re
@@ -29,7 +29,7 @@ def policy_of_page(policies: str, nonce: str) -> str:
 
 
 def _directives(text: str, nonce: str) -> Iterator[str]:
-    """What one policy says of scripts and workers."""
+    """What one policy says of scripts, workers and styles."""
     said: dict[str, list[str]] = {}
     for part in text.split(";"):
         name, *values = part.split() or [""]
@@ -47,6 +47,10 @@ def _directives(text: str, nonce: str) -> Iterator[str]:
         yield f"script-src-attr {' '.join(_sources(said['script-src-attr'])) or NOTHING}"
     if workers is not None:
         yield f"worker-src {' '.join(_of_workers(_sources(workers))) or NOTHING}"
+    for name, unsaid in (("style-src", said.get("default-src")), ("style-src-elem", None), ("style-src-attr", None)):
+        values = said.get(name, unsaid)
+        if values is not None and not any(value.lower().startswith("'sha") for value in values):  # it was rewritten
+            yield f"{name} {' '.join(_sources(values)) or NOTHING}"
 
 
 def _sources(values: list[str]) -> list[str]:
