@@ -2,8 +2,9 @@
 
 import os
 import random
+import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -46,6 +47,7 @@ from archivebox.machine.process import Process
 FAILED = Q(status="failed")
 MAX_ATTEMPTS = 3
 NO_SUCCESS = 3
+FOREIGN_STATUS = re.compile(r"page loaded http=([1-5]\d\d)", re.ASCII)
 """The exit status of `archivebox run` where nothing came of it."""
 FIRST_BACK_OFF = timedelta(minutes=1)
 IDLE_WAIT = timedelta(minutes=10)
@@ -244,8 +246,8 @@ class ArchiveResult(TabledRow):
             hook, declared, files, exit_code=process.exit_code, end_reason=end_reason, stderr=process.stderr
         )
         result = outcome(ending)
-        if title := declared_title(hook, declared):
-            store_title(self.snapshot_id, title)
+        if told := told_by_result(hook, declared):
+            store_unless_told(self.snapshot_id, told)
         return settled_columns(result, declared, attempts=self.attempts, now=timezone.now()) | files.columns
 
     def _settle(self, columns: dict[str, Any]) -> None:
@@ -323,16 +325,20 @@ def declared_in(records: Iterable[Record]) -> Declaration | None:
     return last
 
 
-def declared_title(hook: Hook, declared: Declaration | None) -> str:
-    """The page's title, where a hook called ``title`` says it as its result alone; empty elsewhere."""
-    if hook.name.what == "title" and declared is not None and declared.status is Status.SUCCEEDED:
-        return " ".join(declared.output_str.split())[:512]
-    return ""
+def told_by_result(hook: Hook, declared: Declaration | None) -> dict[str, str | int]:
+    """Columns of the page that a hook tells as its result alone: its title, or its status (abx-plugins' navigation)."""
+    if declared is None or declared.status is not Status.SUCCEEDED:
+        return {}
+    if hook.name.what == "title" and (title := " ".join(declared.output_str.split())[:512]):
+        return {"title": title}
+    loaded = FOREIGN_STATUS.fullmatch(declared.output_str) if hook.is_navigation else None
+    return {"http_status": int(loaded[1])} if loaded else {}
 
 
-def store_title(snapshot_id: UUID, title: str) -> None:
+def store_unless_told(snapshot_id: UUID, columns: Mapping[str, str | int]) -> None:
     """What a Snapshot record said before stays."""
-    Snapshot.objects.filter(pk=snapshot_id, title="").update(title=title)
+    empty = {name: type(value)() for name, value in columns.items()}
+    Snapshot.objects.filter(pk=snapshot_id, **empty).update(**columns)
 
 
 def ended_run_of(

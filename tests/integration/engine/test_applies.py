@@ -52,6 +52,18 @@ def test_what_does_not_apply_is_skipped_without_a_process(forked: Collection) ->
     assert page == {"final_url": "https://example.com/b.pdf", "http_status": 404, "mime_type": "application/pdf"}
 
 
+def test_the_status_that_a_navigation_of_another_dialect_reports_is_that_of_the_page(forked: Collection) -> None:
+    says = (
+        """# abx_plugins\necho '{"type":"ArchiveResult","status":"succeeded","output_str":"page loaded http=404"}'\n"""
+    )
+    forked.plugin("chrome", {"on_Snapshot__30_chrome_navigate.sh": says})
+    for name in ("found", "lost"):
+        hook = f"on_Snapshot__60_{name}.sh"
+        forked.plugin(name, {hook: NOTE}, config={"x-hooks": {hook: {"applies": CONDITIONS[name]}}})
+    forked.run(forked.add())
+    assert (forked.ledger, forked.row("Snapshot", "http_status")["http_status"]) == (["lost"], 404)
+
+
 def test_what_needs_facts_waits_for_the_retry_of_a_navigation(forked: Collection) -> None:
     plugins(forked, f"[ -e tried ] || {{ touch tried; exit 3; }}\n{NAVIGATE}")
     forked.plugin("any", {"on_Snapshot__60_any.sh": NOTE})

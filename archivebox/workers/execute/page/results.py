@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from archivebox.contract.outcomes import CUT_OFF, PAGE_LOST, Outcome, Status, failure, outcome
 from archivebox.contract.reasons import Reason
-from archivebox.core.archiveresult import ArchiveResult, declared_title, settled_columns, store_title
+from archivebox.core.archiveresult import ArchiveResult, settled_columns, store_unless_told, told_by_result
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.hooks import remember_finite
@@ -146,9 +146,11 @@ class PageResults:
         earlier = item.reason
         self.settle(item, result, extra=run.listing.columns | {"iface_id": self._interface_of(item, run, result)})
         self.refused.follow(item, earlier)
-        title = "" if self.refused.is_kept else declared_title(item.hook, run.output.declared)
-        if title:  # asked here: an effect costs a savepoint, for every hook
-            self._engine.journal.effect(partial(store_title, self._snapshot.pk, title), self._executor.lease)
+        told = {} if self.refused.is_kept else told_by_result(item.hook, run.output.declared)
+        if told:  # asked here: an effect costs a savepoint, for every hook
+            self._engine.journal.effect(partial(store_unless_told, self._snapshot.pk, told), self._executor.lease)
+        if not self._snapshot.facts.are_known:
+            self._snapshot.http_status = int(told.get("http_status", 0))
 
     def _interface_of(self, item: Planned, run: HookProcess, result: Outcome) -> UUID | None:
         """By which its connections left; those of a navigation are the browser's."""
