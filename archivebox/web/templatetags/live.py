@@ -41,7 +41,7 @@ def actions_of(crawl: Crawl, progress: CrawlProgress) -> list[CrawlAction]:
     if crawl.status in {*Crawl.OPEN, Crawl.StatusChoices.PAUSED}:
         actions.append(CrawlAction("cancel", "Stop", f"Leaves {left} unfetched; keeps {_pages(progress.done)}."))
     if crawl.status == Crawl.StatusChoices.CANCELLED:
-        actions.append(CrawlAction("resume", "Continue", "Queues the pages that were not fetched."))
+        actions.append(CrawlAction("resume", "Resume", "Queues the pages that were not fetched."))
     if progress.total:
         what = f"Ends the crawl and removes all of its {_pages(progress.total)} from the library. "
         undo = "You can restore them here until they are deleted permanently."
