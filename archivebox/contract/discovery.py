@@ -18,7 +18,6 @@ from archivebox.contract.presentation import DECLARED, OutputKind, OutputPattern
 from archivebox.contract.providers import ORDINARY, ProviderHook, read_provider
 from archivebox.contract.schema import PluginSchema, prefix, read_schema, string_list
 from archivebox.contract.scripts import ABX_PKG, ABX_PLUGINS, BY_EXTENSION, OLDER_PACKAGES, Script, read_script
-from archivebox.contract.searching import DeclaredBackend, read_search
 from archivebox.lib.jsonl import JSON
 
 BUNDLED = Path(__file__).parent.parent / "plugins"
@@ -42,8 +41,18 @@ REQUIREMENTS_LOCK = "requirements.lock"
 
 REPLACES = "replaces the plugin of this name"
 """In the warnings of a folder that takes something away that another had of what is read or shown."""
+NO_SEARCH = 'it declares no "x-search", so that nothing would search'
+"""In the warnings of a search backend that a folder of an earlier ArchiveBox would replace."""
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredBackend:
+    """``engine``: what ``SEARCH_BACKEND_ENGINE`` calls it. ``script``: a Python file in the plugin's folder."""
+
+    engine: str
+    script: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +118,9 @@ def _in_place_of(earlier: Plugin, plugin: Plugin) -> Plugin:
     One with settings alone changes those of the earlier one. One without ``x-outputs``, as of an earlier ArchiveBox,
     writes the same files, so they keep their roles; but for those whose form is ours.
     """
-    if unfit := _unfit_to_install(plugin, earlier):
+    if unfit := _unfit(plugin, earlier):
         return replace(earlier, warnings=(*earlier.warnings, f"{plugin.path} is not used in its place: {unfit}"))
-    if earlier.hooks and not plugin.hooks:
+    if (earlier.hooks or earlier.search) and not (plugin.hooks or plugin.search):
         return read_plugin(earlier.name, earlier.path, earlier.source, changes=plugin.path) or plugin
     if not plugin.outputs:
         outputs = tuple(output for output in earlier.outputs if output.role not in DECLARED)
@@ -123,8 +132,10 @@ def _in_place_of(earlier: Plugin, plugin: Plugin) -> Plugin:
     return plugin
 
 
-def _unfit_to_install(plugin: Plugin, earlier: Plugin) -> str:
-    """Why a folder may not take the place of a provider, on which all installations depend; else nothing."""
+def _unfit(plugin: Plugin, earlier: Plugin) -> str:
+    """Why a folder may not replace a search backend, or a provider, on which all installations depend; else nothing."""
+    if earlier.search is not None and plugin.hooks and plugin.search is None:
+        return NO_SEARCH
     if not earlier.only_installs:
         return ""
     for hook in plugin.hooks:
@@ -198,8 +209,6 @@ def _read_files(folder: _Folder, source: Source) -> Plugin:
     folder.warnings.extend(warnings)
     provider, warnings = read_provider(folder.config.get("x-provider", {}))
     folder.warnings.extend(warnings)
-    search, warnings = read_search(folder.config.get("x-search"))
-    folder.warnings.extend(warnings)
     return Plugin(
         name=folder.plugin,
         path=folder.path,
@@ -214,7 +223,7 @@ def _read_files(folder: _Folder, source: Source) -> Plugin:
         outputs=outputs,
         keeps=keeps,
         provider=provider,
-        search=search,
+        search=_read_search(folder),
         warnings=tuple(folder.warnings),
     )
 
@@ -238,6 +247,17 @@ def _laid_over(config: dict[str, JSON], changes: dict[str, JSON]) -> dict[str, J
         known = merged.get(key)
         merged[key] = _laid_over(known, value) if isinstance(known, dict) and isinstance(value, dict) else value
     return merged
+
+
+def _read_search(folder: _Folder) -> DeclaredBackend | None:
+    declared = folder.config.get("x-search")
+    if isinstance(declared, dict) and declared.keys() == {"engine", "script"}:
+        engine, script = declared["engine"], declared["script"]
+        if isinstance(engine, str) and isinstance(script, str) and engine and script in folder.file_names:
+            return DeclaredBackend(engine, script)
+    if declared is not None:
+        folder.warnings.append('"x-search" wants an "engine" and a "script", a file of this folder, and is ignored')
+    return None
 
 
 def _read_programs(folder: _Folder) -> tuple[BinaryRequest, ...]:

@@ -16,7 +16,7 @@ from jsonschema import Draft7Validator
 from jsonschema.exceptions import SchemaError
 
 from archivebox.contract.binaries import merge
-from archivebox.contract.discovery import REPLACES, Plugin, discover_hooks
+from archivebox.contract.discovery import NO_SEARCH, REPLACES, Plugin, discover_hooks
 from archivebox.contract.hook import Hook
 from archivebox.contract.hooknames import EVENTS
 from archivebox.contract.ordering import names, waits
@@ -57,7 +57,7 @@ def has_errors(messages: list[LintMessage]) -> bool:
 
 def _lint_plugin(plugin: Plugin, plugins: Mapping[str, Plugin]) -> Iterator[LintMessage]:
     for warning in plugin.warnings:
-        level: Level = "warning" if any(word in warning for word in ("has no number", REPLACES)) else "error"
+        level: Level = "warning" if any(word in warning for word in ("has no number", REPLACES, NO_SEARCH)) else "error"
         yield LintMessage(plugin.name, "", level, warning)
     for required in plugin.required_plugins:
         if required not in plugins:

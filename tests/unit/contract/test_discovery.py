@@ -75,6 +75,26 @@ def test_a_folder_without_outputs_keeps_the_roles_of_the_one_it_replaces(tmp_pat
     assert [message.level for message in lint({"responses": plugin})] == ["warning"]
 
 
+ENGINE = {"x-search": {"engine": "sqlite", "script": "search.py"}}
+
+
+def test_a_search_backend_without_x_search_replaces_none(tmp_path: Path) -> None:
+    hook = "on_Snapshot__90_search_backend_sqlite.py"
+    make(tmp_path / "bundled" / "search_backend_sqlite", {hook: "", "search.py": ""}, ENGINE)
+    make(tmp_path / "older" / "search_backend_sqlite", {hook: "", "search.py": ""}, {"properties": {}})
+    make(tmp_path / "settings" / "search_backend_sqlite", {}, {"title": "Mine", **ENGINE})
+    make(tmp_path / "own" / "search_backend_sqlite", {"search.py": ""}, ENGINE)
+
+    def counts(folder: str) -> Plugin:
+        return discover_plugins(tmp_path / folder, bundled=tmp_path / "bundled")["search_backend_sqlite"]
+
+    older, settings, own = counts("older"), counts("settings"), counts("own")
+    assert (older.source, older.search is not None) == ("bundled", True)
+    assert [message.level for message in lint({older.name: older})] == ["warning"]
+    assert (settings.source, settings.title, settings.warnings) == ("bundled", "Mine", ())
+    assert (own.source, own.hooks) == ("data", ())
+
+
 RUNNER = "#!/usr/bin/env -S uv run --script\n# /// script\n# dependencies = []\n# ///\n"
 
 
