@@ -11,7 +11,7 @@ from pathlib import Path
 
 from archivebox.config.applied_migrations import applied_migrations
 from archivebox.config.database import database_url, encoding_problem
-from archivebox.config.database_copy import DatabaseCopyError
+from archivebox.config.database_copy import DatabaseCopyError, sqlite_damage
 from archivebox.config.migration_backup import back_up_before_migrations
 from archivebox.config.origin import APPLICATION_ID, Origin, origin_of
 from archivebox.config.privacy import keep_private
@@ -149,6 +149,21 @@ def schema_problem(folder: DataFolder) -> str:
         f"({unknown[-1]}). This version cannot open it, and has changed nothing there: install the newer version "
         f"again, or restore the backup from before the upgrade (in {folder.backups}; docs/backup.md)."
     )
+
+
+def refuse_to_serve_damaged(folder: DataFolder) -> None:
+    """CollectionError for a damaged database in which pages need other tables: their server would fail again and again.
+
+    One that has them is served as far as it can be read.
+    """
+    stamp = folder.run / "schema.archivebox.web.settings"
+    if database_url(folder) or (stamp.exists() and stamp.read_text() == schema_of(folder)):
+        return
+    if damage := sqlite_damage(folder.database):
+        raise CollectionError(
+            f"{folder.database} is damaged ({damage}), and was left as it is. Restore a backup into a new folder "
+            "(`archivebox --data-dir NEW restore BACKUP`), or copy the folder, then: sqlite3 index.sqlite3 .recover"
+        )
 
 
 def refuse_other_encodings(folder: DataFolder) -> None:

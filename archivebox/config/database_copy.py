@@ -1,4 +1,4 @@
-"""Owns copying a SQLite database that others write to."""
+"""Owns copying a SQLite database that others write to, and finding out whether one is damaged."""
 
 import errno
 import os
@@ -8,6 +8,10 @@ from pathlib import Path
 
 BUSY = 30.0
 """Seconds that a copy waits for the lock of another process: the change to WAL alone takes one."""
+
+
+QUICK_CHECK_LIMIT = 2_000_000_000
+"""Bytes of a database up to which it is read through: some seconds."""
 
 
 class DatabaseCopyError(Exception):
@@ -33,3 +37,15 @@ def copy_sqlite(source: Path, target: Path) -> None:
     if verdict != "ok":
         target.unlink()
         raise DatabaseCopyError(f"{source} is damaged and was not copied: {verdict}. `archivebox doctor` says more.")
+
+
+def sqlite_damage(database: Path) -> str:
+    """What is wrong with a SQLite file; empty where nothing was found. Of a large one only its beginning is read."""
+    check = "quick_check(1)" if database.stat().st_size < QUICK_CHECK_LIMIT else "schema_version"
+    try:
+        with closing(sqlite3.connect(database, timeout=BUSY)) as live:
+            live.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            verdict = str(live.execute(f"PRAGMA {check}").fetchone()[0])
+    except sqlite3.DatabaseError as error:
+        return str(error)
+    return "" if verdict == "ok" or check != "quick_check(1)" else verdict.splitlines()[-1]

@@ -24,6 +24,7 @@ from archivebox.cli.sandbox import sandbox_problem
 from archivebox.config.collection import is_collection
 from archivebox.config.conffile import ConfError
 from archivebox.config.core import CORE_SETTINGS
+from archivebox.config.database_copy import sqlite_damage
 from archivebox.config.page_storage import has_store, object_store
 from archivebox.config.resolve import Resolved
 from archivebox.config.settings import DATA_FOLDER
@@ -42,8 +43,6 @@ from archivebox.replay.origins import Replay
 State = Literal["ok", "warning", "error"]
 
 GIGABYTE = 1_000_000_000
-QUICK_CHECK_LIMIT = 2 * GIGABYTE
-"""Bytes of database up to which it is read through: some seconds."""
 OLD_BACKUP = timedelta(days=8)
 """Age from which a backup is one that was forgotten: those who make them do so each week at least."""
 
@@ -68,6 +67,7 @@ def all_checks(settings: Resolved, parent: Process | None, problem: str = "") ->
     yield _data_folder()
     if parent is not None or problem:
         yield from _database(problem)
+    yield from search_index()
     yield _disk(settings)
     if parent is not None:
         yield _backup()
@@ -124,17 +124,15 @@ def _database(problem: str) -> Iterator[Check]:
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA journal_mode")
             mode = cursor.fetchone()[0]
-            size = DATA_FOLDER.database.stat().st_size
-            cursor.execute("PRAGMA quick_check(1)" if size < QUICK_CHECK_LIMIT else "SELECT 'ok'")
-            verdict = cursor.fetchone()[0]
     except DatabaseError as error:
         yield Check(
             "database", "error", f"The database cannot be read: {error}.", "Restore index.sqlite3 from a backup."
         )
         return
-    if verdict != "ok":
+    size = DATA_FOLDER.database.stat().st_size
+    if damage := sqlite_damage(DATA_FOLDER.database):
         yield Check(
-            "database", "error", f"It is damaged: {verdict}.", "Copy the folder, then: sqlite3 index.sqlite3 .recover"
+            "database", "error", f"It is damaged: {damage}.", "Copy the folder, then: sqlite3 index.sqlite3 .recover"
         )
     elif mode != "wal":
         yield Check(
@@ -145,6 +143,15 @@ def _database(problem: str) -> Iterator[Check]:
         )
     else:
         yield Check("database", "ok", f"{size / 1e6:,.1f} MB, write-ahead log, no damage found.")
+
+
+def search_index() -> Iterator[Check]:
+    """Where there is one of SQLite."""
+    index = DATA_FOLDER.root / "search.sqlite3"
+    if index.exists():
+        damage = sqlite_damage(index)
+        sentence = f"It is damaged: {damage}." if damage else f"{index.stat().st_size / 1e6:,.1f} MB, no damage found."
+        yield Check("search index", "error" if damage else "ok", sentence, "archivebox manage reindex" * bool(damage))
 
 
 def _disk(settings: Resolved) -> Check:

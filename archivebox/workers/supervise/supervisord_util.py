@@ -13,7 +13,7 @@ from django.db.models import Q
 from archivebox.accounts.login_links import make_login_token
 from archivebox.base_models.transient import transient_problem
 from archivebox.config import keys
-from archivebox.config.collection import open_collection
+from archivebox.config.collection import open_collection, refuse_to_serve_damaged
 from archivebox.config.early import early_settings
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import APPLICATION
@@ -65,6 +65,7 @@ def serve(bind: str, replay: str = "", tell: Tell = _to_terminal) -> int:
             tell(f"Cannot listen on {address}: {problem}. Choose another address with --bind, or stop who has it.")
             return 2
     open_collection(create=True)
+    refuse_to_serve_damaged(DATA_FOLDER)
     keys.secret_key(DATA_FOLDER)
     with ServerWatch(tell=tell) as watch:
         return _serve(watch, app, pages, tell)
