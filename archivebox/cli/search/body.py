@@ -1,11 +1,14 @@
 """Owns `archivebox search`."""
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
+from archivebox.base_models.paging import Order
 from archivebox.base_models.visibility import EVERYTHING
+from archivebox.cli.columns import SNAPSHOT
 from archivebox.cli.errors import BadInputError
-from archivebox.cli.listing import ON_A_TERMINAL, came_to_of
+from archivebox.cli.listing import COLUMNS, DOMAIN, SORTED_AS, ListOptions, came_to_of, show_rows
 from archivebox.cli.output import Output
 from archivebox.cli.records import record_of
 from archivebox.cli.select import is_chosen, pointed_at, snapshots
@@ -19,8 +22,19 @@ UNANSWERED = 1
 """Exit status where the texts could not be searched."""
 
 
-def run(session: Session, *, terms: tuple[str, ...], limit: int | None, sort: str | None, **choice: Any) -> int:
+def run(
+    session: Session,
+    *,
+    terms: tuple[str, ...],
+    limit: int | None,
+    sort: str | None,
+    csv: str | None,
+    html: bool,
+    with_headers: bool,
+    **choice: Any,
+) -> int:
     """What is found says where the words are."""
+    wanted = ListOptions(limit, sort, csv, html, with_headers)
     query = " ".join(terms)
     if not query.strip():
         raise BadInputError("Enter at least one word to search for.")
@@ -32,24 +46,36 @@ def run(session: Session, *, terms: tuple[str, ...], limit: int | None, sort: st
     except SearchUnavailableError as problem:
         out.warn(f"Only titles, URLs and tags were searched. {problem}")
         selection, code = chosen(query, EVERYTHING, among=among, texts=False), UNANSWERED
-    order = ORDERS[sort] if sort else None
-    selection = sortable(selection, sort or "")
-    _show(out, find(selection, limit or (ON_A_TERMINAL if out.is_for_people else MOST_HITS), order))
+    _show(out, find(sortable(selection, sort or ""), wanted.bound(out) or MOST_HITS, _order(wanted)), wanted)
     return code
 
 
-def _show(out: Output, found: list[FoundSnapshot]) -> None:
-    if out.is_for_people:
+def _order(wanted: ListOptions) -> Order | None:
+    """None: the best first."""
+    if wanted.sort is None or wanted.sort in ORDERS:
+        return ORDERS.get(wanted.sort or "")
+    wanted.order((*SNAPSHOT, DOMAIN))  # refuses what is no column
+    name = wanted.sort.removeprefix("-")
+    column = SORTED_AS.get(name, name)
+    return Order("" if column == "id" else column, descending=wanted.sort.startswith("-"))
+
+
+def _show(out: Output, found: list[FoundSnapshot], wanted: ListOptions) -> None:
+    if out.is_for_people and not wanted.is_file:
         for one in found:
             _say(out, one)
         if not found:
             out.say("No results. `archivebox manage reindex` indexes what was archived before.")
         return
+    show_rows(out, COLUMNS, _records(found), wanted)
+
+
+def _records(found: list[FoundSnapshot]) -> Iterator[dict[str, object]]:
     came_to = came_to_of([one.snapshot for one in found])
     for one in found:
         tags = [tag.name for tag in one.snapshot.tags.all()]
         matches = [asdict(match) for match in one.matches]
-        out.record(record_of(one.snapshot, tags=tags, matches=matches, **came_to[one.snapshot.pk]))
+        yield record_of(one.snapshot, tags=tags, matches=matches, **came_to[one.snapshot.pk])
 
 
 def _say(out: Output, found: FoundSnapshot) -> None:

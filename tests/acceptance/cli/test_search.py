@@ -50,6 +50,9 @@ def test_text_is_found_with_its_place_and_surroundings(cli: Type, archived: Path
     (found,) = cli("search", '"harder to keep than a newspaper"').records
     assert "A page is harder to keep than a newspaper." in found["matches"][0]["snippet"]  # type: ignore[index]  # a list of objects
     assert where(cli("search", "fruit")) == {"unicode": ["tags"], "article": ["tags"]}
+    shown = cli("search", "fruit", "--csv=url,tags", "--with-headers", "--sort=url").out.splitlines()
+    assert [line.rpartition("/")[2] for line in shown] == ["url,tags", "article,fruit", "unicode,fruit"]
+    assert cli("search", "fruit", "--html").out.count("<a ") == 2
     assert cli("search", "newspaper", "--tag=none").records == []
 
     assert cli("remove", "--yes", str(found["url"])).code == 0
