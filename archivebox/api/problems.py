@@ -24,7 +24,7 @@ from archivebox.core.page_storage.folder import STORE_RETRY_AFTER, STORE_UNAVAIL
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.object_store import ObjectStoreError
 from archivebox.lib.problem_details import CONTENT_TYPE, problem
-from archivebox.search.backend import SearchUnavailableError
+from archivebox.search.backend import RETRY_AFTER, SearchBusyError, SearchUnavailableError
 from archivebox.search.query import QueryError
 
 log = logging.getLogger(__name__)
@@ -123,7 +123,7 @@ def _bad_query(_request: HttpRequest, error: QueryError) -> HttpResponse:
 
 
 def _no_search(_request: HttpRequest, error: SearchUnavailableError) -> HttpResponse:
-    return answer(503, str(error))
+    return answer(503, str(error), **({"retry_after": RETRY_AFTER} if isinstance(error, SearchBusyError) else {}))
 
 
 def _no_store(_request: HttpRequest, error: ObjectStoreError) -> HttpResponse:

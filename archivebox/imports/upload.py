@@ -20,8 +20,7 @@ from archivebox.imports.page import ImportedPage, NotReadableError, do_nothing
 from archivebox.imports.page_files import PageNotImportedError, Transfer
 from archivebox.imports.readers.saved_pages import SingleFilePage, date_in, read_comment
 from archivebox.imports.rows import PageImport
-from archivebox.search.backend import SearchUnavailableError
-from archivebox.search.upkeep import learn
+from archivebox.search.backend import SearchUnavailableError, learn
 
 log = logging.getLogger(__name__)
 LABEL = "Saved with SingleFile"

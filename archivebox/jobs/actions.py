@@ -40,7 +40,7 @@ from archivebox.jobs.source_inspection import InspectSource
 from archivebox.lib.files import remove_tree
 from archivebox.lib.jsonl import JSON
 from archivebox.replay.scripts.view import forget_views_of
-from archivebox.search.upkeep import forget, learn
+from archivebox.search.backend import forget, learn
 from archivebox.storage.shared_files import remove_page
 
 

@@ -23,8 +23,7 @@ from archivebox.jobs.action import DeferredError, Failures, JobAction, Options
 from archivebox.jobs.job import Job, JobPart
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.object_store import ObjectStoreError
-from archivebox.search.backend import SearchUnavailableError
-from archivebox.search.upkeep import learn
+from archivebox.search.backend import SearchUnavailableError, learn
 
 log = logging.getLogger(__name__)
 

@@ -1,37 +1,99 @@
-"""Owns asking the search backend: the script of whichever plugin is the chosen engine."""
+"""Asks the search engine: a bundled one in this process, any other by the script of its plugin."""
 
 import subprocess
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from threading import BoundedSemaphore
+from typing import NamedTuple
 from uuid import UUID
+
+from django.db import OperationalError, connection, transaction
 
 from archivebox.config.resolve import Resolved
 from archivebox.contract.discovery import Plugin
 from archivebox.core.page_storage.folder import local_folder
 from archivebox.core.snapshot import Snapshot
 from archivebox.hooks import base_layers, plugins, resolve_settings, script_environment
-from archivebox.lib import jsonl, processes
+from archivebox.lib import jsonl
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.binary import binary_paths
 from archivebox.machine.host import Machine
+from archivebox.plugins.base.searching import UnavailableError, answers
 
 ENGINE = "SEARCH_BACKEND_ENGINE"
+AT_ONCE = 4
+"""Searches at a time of one web server, which answers 16 requests: the others are for all else."""
+TURN_WAIT = 2.0
+"""Seconds that a search waits for others, each of which takes some tens of milliseconds."""
+LONGEST = 20
+"""Seconds of one search in the database, which reads the titles of all pages where no index lists them."""
+RETRY_AFTER = 5
+"""Seconds after which somebody may try again."""
+BUSY = "Too many searches are running. Try again in a few seconds."
+
+_turns = BoundedSemaphore(AT_ONCE)
 
 
 class SearchUnavailableError(Exception):
     """The backend cannot answer; the message is a sentence for people."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchHit:
+class SearchBusyError(SearchUnavailableError):
+    """So many search already that this one has to wait for longer than is good for the server."""
+
+
+class SearchHit(NamedTuple):
     """One text with all the words: the key of its Snapshot, and which file of which plugin it is."""
 
     snapshot: UUID
     plugin: str
     file: str
+
+
+@contextmanager
+def search_turn(query: str) -> Iterator[None]:
+    """One of the few searches at a time, for which the database has a limited time. A list has no query, and no limit.
+
+    SearchUnavailableError, and SearchBusyError.
+    """
+    if not query:
+        yield
+        return
+    if not _turns.acquire(timeout=TURN_WAIT):
+        raise SearchBusyError(BUSY)
+    began = time.monotonic()
+    try:
+        with limited_to(LONGEST):
+            yield
+    except OperationalError:
+        if time.monotonic() - began < LONGEST:
+            raise
+        raise SearchUnavailableError(f"The search took longer than {LONGEST} seconds: use fewer words.") from None
+    finally:
+        _turns.release()
+
+
+@contextmanager
+def limited_to(seconds: float) -> Iterator[None]:
+    """Have the database interrupt what it is asked in this block after so long. OperationalError."""
+    if connection.vendor != "sqlite":
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL statement_timeout = {int(seconds * 1_000)}")
+            yield
+        return
+    deadline = time.monotonic() + seconds
+    connection.ensure_connection()
+    driver = connection.connection
+    driver.set_progress_handler(lambda: time.monotonic() > deadline, 10_000)
+    try:
+        yield
+    finally:
+        driver.set_progress_handler(None, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +102,24 @@ class SearchBackend:
 
     engine: str
     plugin: Plugin
-    script: Path
+    script: str
     settings: Resolved
 
-    def query(self, words: Sequence[str], limit: int) -> list[SearchHit]:
-        """Texts with all the words, the best first."""
-        found = self._ask("query", [{"words": list(words), "limit": limit}])
-        return [hit for hit in map(_hit, found) if hit is not None][:limit]
+    def query(self, questions: Sequence[tuple[Sequence[str], int]]) -> list[list[SearchHit]]:
+        """For each question (words, and how many texts at most) the texts with all its words, the best first."""
+        found: list[list[SearchHit]] = [[]]
+        for record in self._ask("query", ({"words": list(words), "limit": limit} for words, limit in questions)):
+            if record.get("type") == "Answered":
+                found.append([])
+            elif (hit := _hit(record)) is not None:
+                found[-1].append(hit)
+        return [hits[:limit] for hits, (_, limit) in zip(found, questions, strict=False)]
+
+    def index(self, snapshots: Iterable[Snapshot]) -> int:
+        """Replace the texts of these Snapshots; returns how many there are."""
+        requests = (_request(snapshot, local_folder(snapshot)) for snapshot in snapshots)
+        counts = (record.get("texts") for record in self._ask("index", requests))
+        return sum(count for count in counts if isinstance(count, int))
 
     def remove(self, snapshots: Iterable[Snapshot]) -> None:
         """Forget the texts of these Snapshots."""
@@ -54,15 +127,27 @@ class SearchBackend:
 
     def flush(self) -> None:
         """Forget all."""
-        self._ask("flush", [])
+        self._ask("flush", ())
 
     def _ask(self, verb: str, requests: Iterable[dict[str, JSON]]) -> list[dict[str, JSON]]:
-        timeout = self.settings.get_float(self.plugin.timeout_setting)
+        """What the engine answers, over one connection, or its program, started once."""
+        env = script_environment(self.plugin.name, self.settings, binary_paths(Machine.current().pk))
+        if self.plugin.source != "bundled":
+            return self._run(verb, requests, env)
+        module = import_module(f"archivebox.plugins.{self.plugin.name}.{Path(self.script).stem}")
+        try:
+            with closing(module.ENGINE(env)) as engine:
+                return list(answers(engine, verb, requests, env))
+        except UnavailableError as problem:
+            raise SearchUnavailableError(str(problem)) from None
+
+    def _run(self, verb: str, requests: Iterable[dict[str, JSON]], env: dict[str, str]) -> list[dict[str, JSON]]:
+        timeout = None if verb == "index" else self.settings.get_float(self.plugin.timeout_setting)
         try:
             done = subprocess.run(
-                self._command(verb),
+                [sys.executable, str(self.plugin.path / self.script), verb],
                 input=b"".join(map(jsonl.dumps, requests)),
-                env=self._env,
+                env=env,
                 capture_output=True,
                 timeout=timeout,
                 check=False,
@@ -72,62 +157,15 @@ class SearchBackend:
                 f"The search took longer than {timeout:g} seconds: raise {self.plugin.timeout_setting}."
             ) from None
         if done.returncode:
-            raise _problem(self.plugin, done.stderr)
+            lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+            raise SearchUnavailableError(lines[-1] if lines else f"The plugin {self.plugin.name} does not answer.")
         return list(jsonl.iter_lines(done.stdout.splitlines()))
-
-    @contextmanager
-    def indexing(self) -> Iterator["Indexing"]:
-        """A conversation in which Snapshots are indexed one after the other, by one process."""
-
-        def start() -> "subprocess.Popen[bytes]":
-            pipe = subprocess.PIPE
-            return subprocess.Popen(self._command("index"), env=self._env, stdin=pipe, stdout=pipe, stderr=pipe)
-
-        with processes.foreground_child(start) as process:
-            yield Indexing(self.plugin, process)
-
-    def _command(self, verb: str) -> list[str]:
-        return [sys.executable, str(self.script), verb]
-
-    @property
-    def _env(self) -> dict[str, str]:
-        return script_environment(self.plugin.name, self.settings, binary_paths(Machine.current().pk))
-
-
-class Indexing:
-    """Snapshots that are being indexed."""
-
-    def __init__(self, plugin: Plugin, process: "subprocess.Popen[bytes]") -> None:
-        self._plugin, self._process = plugin, process
-
-    def index(self, snapshot: Snapshot) -> int:
-        """Replace the texts of a Snapshot, and wait until that is done; returns how many it has."""
-        stdin, stdout = self._process.stdin, self._process.stdout
-        try:
-            stdin.write(jsonl.dumps(_request(snapshot, local_folder(snapshot))))  # type: ignore[union-attr]  # both are pipes
-            stdin.flush()  # type: ignore[union-attr]  # both are pipes
-        except BrokenPipeError:
-            raise self._problem() from None
-        while line := stdout.readline():  # type: ignore[union-attr]  # both are pipes
-            answer = jsonl.loads(line)
-            if answer is not None and answer.get("type") == "Indexed":
-                texts = answer.get("texts")
-                return texts if isinstance(texts, int) else 0
-        raise self._problem()
-
-    def _problem(self) -> SearchUnavailableError:
-        return _problem(self._plugin, self._process.communicate()[1])
-
-
-def _problem(plugin: Plugin, stderr: bytes) -> SearchUnavailableError:
-    lines = stderr.decode("utf-8", "replace").strip().splitlines()
-    return SearchUnavailableError(lines[-1] if lines else f"The plugin {plugin.name} does not answer.")
 
 
 def _hit(record: Mapping[str, JSON]) -> SearchHit | None:
     """What an engine answered; None for what is none of ours, which a server may have from others."""
     try:
-        return SearchHit(UUID(str(record.get("snapshot"))), str(record["plugin"]), str(record["file"]))
+        return SearchHit(UUID(str(record["snapshot"])), str(record["plugin"]), str(record["file"]))
     except (ValueError, KeyError):
         return None
 
@@ -151,4 +189,16 @@ def chosen_backend() -> SearchBackend | None:
     plugin = engines[wanted]
     if plugin.search is None or not settings.get_flag(plugin.enabled_setting):
         return None
-    return SearchBackend(wanted, plugin, plugin.path / plugin.search.script, settings)
+    return SearchBackend(wanted, plugin, plugin.search.script, settings)
+
+
+def forget(snapshots: Iterable[Snapshot]) -> None:
+    """Take their texts out of the index. SearchUnavailableError."""
+    if (backend := chosen_backend()) is not None:
+        backend.remove(snapshots)
+
+
+def learn(snapshots: Iterable[Snapshot]) -> None:
+    """Bring their texts into the index again; nobody asks for them where there is none. SearchUnavailableError."""
+    if (backend := chosen_backend()) is not None:
+        backend.index(snapshots)

@@ -9,28 +9,25 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.search.backend import SearchBackend
 
-BATCH = 100
-"""Snapshots of one query, and after which it is noted how far the index is."""
+BATCH = 20
+"""Snapshots of one query and one call of the engine, after which it is noted how far the index is."""
 NOTHING = UUID(int=0)
 
 
 @dataclass(slots=True)
 class ReindexProgress:
-    """How far it is: Snapshots done of all that are to be, and the texts they had."""
+    """How far it is: Snapshots done of all that are to be, the texts they had, and the last of them."""
 
     total: int
     done: int = 0
     texts: int = 0
+    last: UUID = NOTHING
 
 
 def reindex(backend: SearchBackend, only: SnapshotQuerySet) -> Iterator[ReindexProgress]:
     """Index these Snapshots again; the others stay as they are."""
     progress = ReindexProgress(only.count())
-    with backend.indexing() as indexing:
-        for snapshot in _in_order(only, NOTHING):
-            progress.texts += indexing.index(snapshot)
-            progress.done += 1
-            yield progress
+    yield from _index_all(backend, only, NOTHING, progress)
 
 
 def rebuild(backend: SearchBackend) -> Iterator[ReindexProgress]:
@@ -41,21 +38,21 @@ def rebuild(backend: SearchBackend) -> Iterator[ReindexProgress]:
         backend.flush()
         reached = _note(backend, NOTHING)
     progress = ReindexProgress(rows.count(), done=rows.filter(id__lte=reached).count())
-    with backend.indexing() as indexing:
-        for snapshot in _in_order(rows, reached):
-            progress.texts += indexing.index(snapshot)
-            progress.done += 1
-            if progress.done % BATCH == 0:
-                _note(backend, snapshot.pk)
-            yield progress
+    for _ in _index_all(backend, rows, reached, progress):
+        _note(backend, progress.last)
+        yield progress
     DATA_FOLDER.reindexed.unlink(missing_ok=True)
 
 
-def _in_order(rows: SnapshotQuerySet, after: UUID) -> Iterator[Snapshot]:
+def _index_all(
+    backend: SearchBackend, rows: SnapshotQuerySet, after: UUID, progress: ReindexProgress
+) -> Iterator[ReindexProgress]:
     """The oldest first, by key: what is added meanwhile is indexed by its own hook, or here."""
     while batch := list(rows.filter(id__gt=after).order_by("id")[:BATCH]):
-        yield from batch
-        after = batch[-1].pk
+        progress.texts += backend.index(batch)
+        progress.done += len(batch)
+        progress.last = after = batch[-1].pk
+        yield progress
 
 
 def _reached(backend: SearchBackend) -> UUID | None:

@@ -11,8 +11,7 @@ from archivebox.base_models.transactions import write_transaction
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.versions.url_versions import restore, retire
-from archivebox.search.backend import SearchUnavailableError
-from archivebox.search.upkeep import forget, learn
+from archivebox.search.backend import SearchUnavailableError, forget, learn
 
 log = logging.getLogger(__name__)
 

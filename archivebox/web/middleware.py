@@ -22,6 +22,7 @@ from archivebox.machine.fleet_setting import refresh_fleet_settings
 from archivebox.machine.host import Machine
 from archivebox.machine.machine_id import is_fleet
 from archivebox.replay.origins import Replay, bracketed, host_name
+from archivebox.search.backend import SearchUnavailableError
 from archivebox.web import settings
 from archivebox.web.views import errors
 
@@ -99,6 +100,8 @@ class Misconfigured(MiddlewareMixin):
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if isinstance(error, ObjectStoreError):
             return errors.store_unavailable(request, error)
+        if isinstance(error, SearchUnavailableError):
+            return errors.search_unavailable(request, error)
         return errors.misconfigured(request, error) if isinstance(error, ConfError | SettingError) else None
 
 

@@ -19,6 +19,7 @@ from archivebox.api.problems import ProblemError
 from archivebox.api.routes.snapshots import Question, found
 from archivebox.base_models.paging import PageCursor
 from archivebox.core.snapshot import Snapshot
+from archivebox.search.backend import search_turn
 from archivebox.search.finding import page_found
 
 router = Router(tags=["feeds"])
@@ -91,7 +92,8 @@ def json_feed(request: HttpRequest, wanted: Query[FeedFilter]) -> dict[str, Any]
 
 
 def _newest(request: HttpRequest, query: str) -> Sequence[Snapshot]:
-    rows = page_found(found(caller(request), query), PageCursor(), ITEMS).rows
+    with search_turn(query):
+        rows = page_found(found(caller(request), query), PageCursor(), ITEMS).rows
     prefetch_related_objects(rows, "tags")
     return rows
 

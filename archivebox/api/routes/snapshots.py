@@ -27,6 +27,7 @@ from archivebox.core.intake.request import CrawlRequest, Seed
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import Tag
 from archivebox.crawls import control
+from archivebox.search.backend import search_turn
 from archivebox.search.finding import ORDERS, page_found, snippets, sortable
 from archivebox.search.query import Selection, chosen
 from archivebox.search.query.parser import MOST_CHARACTERS
@@ -55,11 +56,12 @@ class SnapshotFilter(Schema):
 def list_snapshots(request: HttpRequest, wanted: Query[SnapshotFilter], window: Query[Window]) -> Page[SnapshotOut]:
     """Snapshots, the newest first, or as `sort` says; `worst` has those alone whose replay was measured."""
     who = caller(request)
-    selection = found(who, wanted.q)
-    selection = replace(selection, among=_chosen(selection.among, wanted))
-    selection = selection.tagged(wanted.tag) if wanted.tag else selection
     try:
-        page = page_found(sortable(selection, wanted.sort), window.place, window.limit, ORDERS[wanted.sort])
+        with search_turn(wanted.q):
+            selection = found(who, wanted.q)
+            selection = replace(selection, among=_chosen(selection.among, wanted))
+            selection = selection.tagged(wanted.tag) if wanted.tag else selection
+            page = page_found(sortable(selection, wanted.sort), window.place, window.limit, ORDERS[wanted.sort])
     except PlaceGoneError:
         raise ProblemError(422, "The cursor's page no longer exists. Start from the beginning.") from None
     prefetch_related_objects(page.rows, "created_by", "tags")

@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
+import time
 import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from archivebox.plugins.base import Settings, find_program
-from archivebox.plugins.base.searching import Hit, UnavailableError
-from archivebox.plugins.base.segments import UNSPACED
+from archivebox.plugins.base import Settings
+from archivebox.plugins.base.searching import UNSPACED, Hit, UnavailableError, answer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from archivebox.plugins.base.texts import Text
+    from archivebox.plugins.base.searching import Text
 
 SNAPSHOTS = "users/*/snapshots/*/*/*"  # user, day and site; in the data folder
 NOTHING_FOUND = 1  # ripgrep's status; 2 is an error
@@ -26,6 +27,12 @@ _UNSPACED = re.compile(f"[{UNSPACED}]")
 
 class Scan:
     """One run of ripgrep a word; a text is found by all of them. It knows letters as they are written: é is not e."""
+
+    def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
+        self._environ = environ
+        self._settings = Settings(environ, os.path.dirname(__file__))
+        self._time = self._settings.timeout("SEARCH_BACKEND_RIPGREP")
+        self._deadline = time.monotonic() + self._time
 
     def index(self, _snapshot: str, _folder: Path, texts: Iterable[Text]) -> int:
         return len(list(texts))
@@ -36,12 +43,49 @@ class Scan:
     def flush(self) -> None:
         """Nothing is kept."""
 
+    def close(self) -> None:
+        """Nothing is open."""
+
     def query(self, words: list[str], limit: int) -> list[Hit]:
         patterns = [pattern for word in words if (pattern := as_pattern(word))]
         if not patterns:
             return []
-        files = set.intersection(*map(_files_with, patterns))
+        files = set.intersection(*map(self._files_with, patterns))
         return sorted(map(_hit, files), reverse=True)[:limit]  # a key begins with its time: the newest first
+
+    def _files_with(self, pattern: str) -> set[str]:
+        settings, name = self._settings, "SEARCH_BACKEND_RIPGREP_ARGS"
+        wanted = settings.str("SEARCH_BACKEND_RIPGREP_BINARY")
+        program = shutil.which(wanted, path=self._environ.get("PATH"))
+        if program is None:
+            raise UnavailableError(f"The program {wanted!r} is not installed. Install it with: archivebox install")
+        command = [program, "--no-config", "--no-ignore", "--multiline", "--files-with-matches", "--null"]
+        options = [*settings.list(name), *settings.list(f"{name}_EXTRA"), *self._globs()]
+        return self._run([*command, *options, f"--regexp={pattern}", "users"])
+
+    def _globs(self) -> list[str]:
+        declared = json.loads(self._environ.get("SEARCH_TEXTS") or "[]")
+        return [f"--glob=/{SNAPSHOTS}/{plugin}/**/{pattern}" for plugin, pattern in declared]
+
+    def _run(self, command: Sequence[str]) -> set[str]:
+        try:
+            done = subprocess.run(
+                command,
+                cwd=self._environ["DATA_DIR"],
+                env=self._environ,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=max(0.0, self._deadline - time.monotonic()),
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise UnavailableError(
+                f"ripgrep took longer than {self._time:g} seconds: raise SEARCH_BACKEND_RIPGREP_TIMEOUT, or search an "
+                "index with SEARCH_BACKEND_ENGINE=sqlite"
+            ) from None
+        if done.returncode > NOTHING_FOUND and not done.stdout:
+            raise UnavailableError(f"ripgrep: {done.stderr.decode('utf-8', 'replace').strip()[-300:]}")
+        return {os.fsdecode(name) for name in done.stdout.split(b"\0") if name}
 
 
 def as_pattern(word: str) -> str:
@@ -59,39 +103,12 @@ def _is_letter(char: str) -> bool:
     return char.isalnum() or unicodedata.category(char).startswith("M")
 
 
-def _files_with(pattern: str) -> set[str]:
-    settings = Settings()
-    options = [*settings.list("SEARCH_BACKEND_RIPGREP_ARGS"), *settings.list("SEARCH_BACKEND_RIPGREP_ARGS_EXTRA")]
-    program = find_program(settings.str("SEARCH_BACKEND_RIPGREP_BINARY"))
-    command = [program, "--no-config", "--no-ignore", "--multiline", "--files-with-matches", "--null", *options]
-    return _run([*command, *_globs(), f"--regexp={pattern}", "users"], settings.timeout("SEARCH_BACKEND_RIPGREP"))
-
-
-def _globs() -> list[str]:
-    declared = json.loads(os.environ.get("SEARCH_TEXTS") or "[]")
-    return [f"--glob=/{SNAPSHOTS}/{plugin}/**/{pattern}" for plugin, pattern in declared]
-
-
-def _run(command: Sequence[str], timeout: float) -> set[str]:
-    try:
-        done = subprocess.run(
-            command,
-            cwd=os.environ["DATA_DIR"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=timeout,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise UnavailableError(
-            f"ripgrep took longer than {timeout:g} seconds: raise SEARCH_BACKEND_RIPGREP_TIMEOUT, or search an index "
-            "with SEARCH_BACKEND_ENGINE=sqlite"
-        ) from None
-    if done.returncode > NOTHING_FOUND and not done.stdout:
-        raise UnavailableError(f"ripgrep: {done.stderr.decode('utf-8', 'replace').strip()[-300:]}")
-    return {os.fsdecode(name) for name in done.stdout.split(b"\0") if name}
-
-
 def _hit(name: str) -> Hit:
     _users, _user, _snapshots, _day, _site, snapshot, plugin, file = name.split("/", 7)
     return Hit(snapshot, plugin, file)
+
+
+ENGINE = Scan
+
+if __name__ == "__main__":
+    answer(Scan())

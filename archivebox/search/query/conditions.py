@@ -1,9 +1,9 @@
 """Owns what a query means in rows: one condition for each kind of node, and for each key."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from itertools import islice
+from itertools import chain, islice
 from operator import or_
 from typing import Any, TypeVar
 from uuid import UUID
@@ -63,6 +63,10 @@ class QueryContext:
         bounds = {f"{column}__gte": self.first, f"{column}__lte": self.last}
         return rows.filter(**{name: key for name, key in bounds.items() if key is not None})
 
+    def with_texts(self, groups: Iterable[tuple[str, ...]]) -> Q:
+        """Those of which a text was found that has all words of one of the groups."""
+        return Q(pk__in=list(dict.fromkeys(chain.from_iterable(self.texts.get(words, []) for words in groups))))
+
     def pages(self, rows: "QuerySet[Any, Any]", column: str) -> Q:
         """Those whose key is in the column of one of the rows."""
         return Q(pk__in=self.near(rows, column).values(column))
@@ -75,9 +79,9 @@ def condition(node: Node, known: QueryContext) -> Q:
         return known.pages(listed, "snapshot_id") if known.notes or not _is_of_notes(node) else NOTHING
     match node:
         case WordGroup(words):
-            return called(words, notes=known.notes) | Q(pk__in=known.texts.get(words, []))
+            return called(words, notes=known.notes) | known.with_texts([words])
         case Field("text", value):
-            return Q(pk__in=known.texts.get((value,), []))
+            return known.with_texts([(value,)])
         case Field("is", "latest"):
             return _is_latest(known.scope)
         case Field("is", "complete"):
@@ -95,9 +99,12 @@ def condition(node: Node, known: QueryContext) -> Q:
         case Every(parts):
             return Q(*(condition(part, known) for part in parts))
         case Either(parts):
-            found = NOTHING
+            single = [part.words for part in parts if isinstance(part, WordGroup) and len(part.words) == 1]
+            any_of = [word for group in single for word in group]
+            found = _has(any_of, notes=known.notes) | known.with_texts(single) if any_of else NOTHING
             for part in parts:
-                found |= condition(part, known)
+                if not (isinstance(part, WordGroup) and part.words in single):
+                    found |= condition(part, known)
             return found
         case Not(part):
             return ~condition(part, known)
@@ -105,18 +112,23 @@ def condition(node: Node, known: QueryContext) -> Q:
 
 def called(words: tuple[str, ...], *, notes: bool) -> Q:
     """Every word is in title, URL, tags or, where these are searched, notes, in whatever case."""
-    return Q(*(_has(word, notes=notes) for word in words))
+    return Q(*(_has([word], notes=notes) for word in words))
 
 
-def _has(word: str, *, notes: bool) -> Q:
-    bare = word.rstrip("*")
-    tagged = Snapshot.tags.through.objects.filter(tag__name__icontains=bare).values("snapshot_id")
-    found = Q(title__icontains=bare) | Q(url__icontains=bare) | Q(pk__in=tagged)
-    return found | Q(pk__in=_notes(bare).values("snapshot_id")) if notes else found
+def _has(words: Sequence[str], *, notes: bool) -> Q:
+    """One of the words is there: by one look at tags and notes for all of them."""
+    bare = [word.rstrip("*") for word in words]
+    tagged = Snapshot.tags.through.objects.filter(_contains("tag__name", bare)).values("snapshot_id")
+    found = _contains("title", bare) | _contains("url", bare) | Q(pk__in=tagged)
+    return found | Q(pk__in=_notes(*bare).values("snapshot_id")) if notes else found
 
 
-def _notes(text: str) -> "QuerySet[Note]":
-    return Note.objects.order_by().filter(text__icontains=text)
+def _contains(column: str, texts: Iterable[str]) -> Q:
+    return reduce(or_, (Q(**{f"{column}__icontains": text}) for text in texts))
+
+
+def _notes(*texts: str) -> "QuerySet[Note]":
+    return Note.objects.order_by().filter(_contains("text", texts))
 
 
 def _is_of_notes(node: Node) -> bool:

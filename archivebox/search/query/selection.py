@@ -18,6 +18,8 @@ MOST_HITS = 1_000
 """Texts that an engine is asked for when the best are wanted; there may be more, which is no use to people."""
 ALL_HITS = 20_000
 """The same when all are wanted, or all others."""
+HITS_TOGETHER = 10_000
+"""Texts of a query that asks for many groups of words: of 50 each has its 200 best."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,10 @@ class Selection:
     def tagged(self, name: str) -> "Selection":
         """Those with the tag of this name."""
         return replace(self, tree=Every((self.tree, Field("tag", name))))
+
+    def only(self, keys: list[UUID]) -> "Selection":
+        """These of its pages, which nothing has to be asked about any more."""
+        return replace(self, among=self.among.filter(pk__in=keys), tree=Every())
 
     def within(self, first: UUID | None, last: UUID | None) -> SnapshotQuerySet:
         """Those from one key up to another: what indexes list beside these is not looked at."""
@@ -104,7 +110,7 @@ def chosen(
     """The same, with what was found in texts."""
     tree = parse(text)
     wanted = list(_wanted_texts(tree)) if texts else []
-    found = {words: _hits(words, scope, every=every or is_negated) for words, is_negated in wanted}
+    found = _hits(wanted, scope, every=every) if wanted else {}
     rows = seen_by(scope, _among(tree, removed=removed) if among is None else among)
     rows = rows if _asks_for_unfetched(tree) else rows.without_unfetched()
     hits: dict[UUID, list[SearchHit]] = {}
@@ -180,17 +186,28 @@ def _words(tree: Node) -> list[str]:
     return [word for words, is_negated in _wanted_texts(tree) if not is_negated for word in words]
 
 
-def _hits(words: tuple[str, ...], scope: ViewerScope, *, every: bool) -> list[SearchHit]:
+def _hits(
+    wanted: list[tuple[tuple[str, ...], bool]], scope: ViewerScope, *, every: bool
+) -> dict[tuple[str, ...], list[SearchHit]]:
+    """The texts with each group of words, all asked at a time. True beside the words: all such texts are needed."""
     backend = chosen_backend()
     if backend is None:
-        return []
-    hits = backend.query(words, ALL_HITS if every else MOST_HITS)
-    if every and len(hits) == ALL_HITS:
-        sentence = f"More than {ALL_HITS:,} texts have {' '.join(words)!r}: add more words, or leave this one out."
-        raise QueryError(sentence, 0)
-    if every or scope.is_whole or len(hits) < MOST_HITS:
-        return hits
-    return _seen(backend.query(words, ALL_HITS), scope)[:MOST_HITS]
+        return {words: [] for words, _ in wanted}
+    whole = {words for words, is_negated in wanted if every or is_negated}
+    share = min(MOST_HITS, HITS_TOGETHER // len(wanted))
+    questions = {words: ALL_HITS if words in whole else share for words, _ in wanted}
+    found = dict(zip(questions, backend.query(list(questions.items())), strict=True))
+    for words in whole:
+        if len(found[words]) == ALL_HITS:
+            sentence = f"More than {ALL_HITS:,} texts have {' '.join(words)!r}: add more words, or leave this one out."
+            raise QueryError(sentence, 0)
+    hidden = [
+        words
+        for words in found.keys() - whole
+        if not scope.is_whole and len(found[words]) == share and len(_seen(found[words], scope)) < share
+    ]
+    more = backend.query([(words, ALL_HITS // len(hidden)) for words in hidden]) if hidden else []
+    return found | {words: _seen(hits, scope)[:share] for words, hits in zip(hidden, more, strict=True)}
 
 
 def _seen(hits: list[SearchHit], scope: ViewerScope) -> list[SearchHit]:

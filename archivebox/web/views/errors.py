@@ -12,6 +12,7 @@ from archivebox.config.resolve import SettingError
 from archivebox.core.page_storage.folder import STORE_RETRY_AFTER, STORE_UNAVAILABLE
 from archivebox.lib.object_store import ObjectStoreError
 from archivebox.lib.problem_details import CONTENT_TYPE, problem
+from archivebox.search.backend import RETRY_AFTER, SearchUnavailableError
 from archivebox.web.auth.page_access import allows
 
 log = logging.getLogger(__name__)
@@ -66,6 +67,12 @@ def store_unavailable(request: HttpRequest, error: ObjectStoreError) -> HttpResp
     log.warning("%s action=store_failed", error)
     answer = _page(request, 503, "The files are not available now", STORE_UNAVAILABLE)
     answer["Retry-After"] = str(STORE_RETRY_AFTER)
+    return answer
+
+
+def search_unavailable(request: HttpRequest, error: SearchUnavailableError) -> HttpResponse:
+    answer = _page(request, 503, "Search is not available now", str(error))
+    answer["Retry-After"] = str(RETRY_AFTER)
     return answer
 
 

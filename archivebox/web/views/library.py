@@ -22,7 +22,7 @@ from archivebox.base_models.visibility import seen_by
 from archivebox.core.progress.crawl_progress import COUNTED
 from archivebox.core.snapshot import Snapshot
 from archivebox.export.formats import FORMATS
-from archivebox.search.backend import SearchUnavailableError
+from archivebox.search.backend import SearchUnavailableError, search_turn
 from archivebox.search.facets import Facet, facets, frequent_tags, quoted
 from archivebox.search.finding import ORDERS, page_found, snippets, sortable
 from archivebox.search.models import SavedSearch
@@ -198,7 +198,9 @@ def index(request: HttpRequest) -> HttpResponse:
         request.GET.get("q", "").strip(),
         display_preferences_of(request).chosen({"view": request.GET.get("view", "")}),
     )
-    reading, selection, page = _read(request, query)
+    with search_turn(query):
+        reading, selection, page = _read(request, query)
+        choices = [] if "HX-Request" in request.headers else _facets(request, selection, page)
     shown = cards(request, page.rows)
     if selection is not None and selection.words:
         put_snippets(shown, selection)
@@ -215,7 +217,7 @@ def index(request: HttpRequest) -> HttpResponse:
             context["count"] = at_most(_size(request), COUNTED)
         remember(request, query, is_found=bool(shown))
         context |= {
-            "facets": _facets(request, selection),
+            "facets": choices,
             "plugins": capturing_plugins(),
             **_saved(request, query),
             **_CHOICES,
@@ -285,10 +287,16 @@ class FacetLink:
     is_chosen: bool
 
 
-def _facets(request: HttpRequest, selection: Selection | None) -> list[tuple[str, list[FacetLink]]]:
+def _facets(
+    request: HttpRequest, selection: Selection | None, page: PageOfRows[Snapshot]
+) -> list[tuple[str, list[FacetLink]]]:
     """Of what was found; of the whole library, once for each who sees something else, and for a while."""
     if selection is None:
         return []
+    if (
+        page.is_all and selection.words and _sort(request) != "worst"
+    ):  # to look for the words once more takes as long as the first time
+        selection = selection.only([row.pk for row in page.rows])
     if not request.GET.get("q", "").strip():
         scope = viewer_scope(request.user)
         name = f"facets-{'all' if scope.is_whole else scope.account}"

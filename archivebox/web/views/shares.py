@@ -19,7 +19,7 @@ from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.outputs.opening import opening_of
 from archivebox.core.snapshot import Snapshot
 from archivebox.hooks import outputs_of
-from archivebox.search.backend import SearchUnavailableError
+from archivebox.search.backend import RETRY_AFTER, SearchUnavailableError, search_turn
 from archivebox.search.models import SavedSearch
 from archivebox.search.query import QueryError
 from archivebox.search.share import (
@@ -110,11 +110,12 @@ def opened(request: HttpRequest, token: str) -> HttpResponse:
     if link.snapshot_id is not None:
         return _page(request, token, link, link.snapshot_id)
     try:
-        rows = link.selection().rows
+        with search_turn(str(link.search)):
+            page = page_of(link.selection().rows, request)
     except (QueryError, SearchUnavailableError):
         return _closed(request, 503, _UNAVAILABLE)
     _count(request, link)
-    context = {"token": token, "link": link, "page": page_of(rows, request)}
+    context = {"token": token, "link": link, "page": page}
     return _answer(render(request, "web/shared/list.html", context))
 
 
@@ -169,7 +170,10 @@ def _count(request: HttpRequest, link: ShareLink) -> None:
 
 def _closed(request: HttpRequest, status: int, sentence: str) -> HttpResponse:
     context = {"title": "Not shared", "sentence": sentence}
-    return _answer(render(request, "web/error.html", context, status=status))
+    answer = _answer(render(request, "web/error.html", context, status=status))
+    if sentence == _UNAVAILABLE:
+        answer["Retry-After"] = str(RETRY_AFTER)
+    return answer
 
 
 def _answer(answer: HttpResponse) -> HttpResponse:

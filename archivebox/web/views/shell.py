@@ -18,6 +18,7 @@ from archivebox.accounts.roles import Action
 from archivebox.base_models.paging import PageCursor
 from archivebox.base_models.visibility import ViewerScope, Visibility
 from archivebox.core.snapshot import Snapshot
+from archivebox.search.backend import search_turn
 from archivebox.search.finding import page_found
 from archivebox.search.query import QueryError, chosen
 from archivebox.web import settings
@@ -181,7 +182,8 @@ def palette(request: HttpRequest) -> HttpResponse:
 
 def _pages_found(query: str, scope: ViewerScope) -> list[Snapshot]:
     try:
-        found = chosen(query, scope, removed=False, texts=False)
+        with search_turn(query):
+            found = chosen(query, scope, removed=False, texts=False)
+            return page_found(found, PageCursor(), PALETTE_PAGES).rows
     except QueryError:  # it is still being typed
         return []
-    return page_found(found, PageCursor(), PALETTE_PAGES).rows

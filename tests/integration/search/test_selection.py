@@ -350,9 +350,9 @@ def test_what_others_hide_takes_no_room_among_the_best(
     asked: list[tuple[tuple[str, ...], int]] = []
 
     class Engine:
-        def query(self, words: tuple[str, ...], most: int) -> list[SearchHit]:
-            asked.append((words, most))
-            return hits[:most]
+        def query(self, questions: list[tuple[tuple[str, ...], int]]) -> list[list[SearchHit]]:
+            asked.extend(questions)
+            return [hits[:most] for _, most in questions]
 
     monkeypatch.setattr(selection, "chosen_backend", Engine)
     monkeypatch.setattr(selection, "MOST_HITS", 1)

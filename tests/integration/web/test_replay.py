@@ -168,7 +168,7 @@ def test_with_the_list_alone_public_a_passer_by_cannot_guess_at_texts(open_index
     text.parent.mkdir()
     text.write_text("A quincunx of trees.")
     code = (
-        "import sys; from archivebox.core.models import Snapshot; from archivebox.search.upkeep import learn;"
+        "import sys; from archivebox.core.models import Snapshot; from archivebox.search.backend import learn;"
         "learn(Snapshot.objects.filter(pk=sys.argv[1]))"
     )
     in_collection(open_index.server.folder, code, open_index.snapshot)

@@ -15,7 +15,9 @@ from typing import Any
 
 import pytest
 
-from archivebox.plugins.search_backend_sonic.sonic.channel import Channel
+from archivebox.plugins.base.searching import Text, UnavailableError
+from archivebox.plugins.search_backend_sonic.sonic import Channel
+from archivebox.plugins.search_backend_sqlite.index import Index
 from tests.databases import own_database
 from tests.plugins_bundled.search.sonic_server import SonicServer
 from tests.suite.postgres import throw_away_cluster
@@ -23,7 +25,7 @@ from tests.suite.postgres import throw_away_cluster
 PLUGINS = Path(__file__).parents[3] / "archivebox" / "plugins"
 CHECKOUT = PLUGINS.parents[1]
 SEARCH_TEXTS = [["readability", "*.txt"], ["htmltotext", "*.txt"], ["ytdlp", "*.vtt"]]
-FIRST, SECOND, THIRD, MARK = (f"0190000{number}-0000-7000-8000-000000000000" for number in (1, 2, 3, 4))
+FIRST, SECOND, THIRD = (f"0190000{number}-0000-7000-8000-000000000000" for number in (1, 2, 3))
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Engine:
             path.write_text(text)
 
     def call(self, verb: str, *requests: dict[str, Any]) -> subprocess.CompletedProcess[str]:
-        script = PLUGINS / f"search_backend_{self.name}" / "search.py"
+        script = PLUGINS / f"search_backend_{self.name}" / SCRIPTS[self.name]
         lines = "".join(json.dumps(request) + "\n" for request in requests)
         return subprocess.run(
             [sys.executable, script, verb], input=lines, env=self.env, capture_output=True, text=True, check=False
@@ -72,25 +74,23 @@ class Engine:
 
     def find(self, *words: str, limit: int = 500) -> list[tuple[str, str]]:
         """Snapshot and plugin of each hit."""
-        hits = self.ask("query", {"words": list(words), "limit": limit})
+        *hits, last = self.ask("query", {"words": list(words), "limit": limit})
+        assert last == {"type": "Answered"}
         return [(hit["snapshot"], hit["plugin"]) for hit in hits]
 
     def find_each(self, *questions: str) -> list[list[tuple[str, str]]]:
-        """The same for each question, of one process: asking for another page in between marks where answers end."""
-        word = "betweenquestions"
-        self.write(MARK, htmltotext=word)
-        self.index(MARK)
-        asked = [{"words": [words], "limit": 500} for question in questions for words in (question, word)]
+        """The same for each question, of one process."""
         answers: list[list[tuple[str, str]]] = [[]]
-        for hit in self.ask("query", *asked):
-            if hit["snapshot"] == MARK:
+        for hit in self.ask("query", *({"words": [words], "limit": 500} for words in questions)):
+            if hit["type"] == "Answered":
                 answers.append([])
             else:
                 answers[-1].append((hit["snapshot"], hit["plugin"]))
         return answers[:-1]
 
 
-ENGINES = ("sqlite", "postgresql", "ripgrep", "sonic")
+SCRIPTS = {"sqlite": "index.py", "postgresql": "fulltext.py", "ripgrep": "scan.py", "sonic": "sonic.py"}
+ENGINES = tuple(SCRIPTS)
 LIKE_SQLITE = ("sqlite", "postgresql")
 """Engines that find the same for every question."""
 
@@ -144,7 +144,7 @@ def one_page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 def test_a_hit_says_in_which_file_of_which_plugin_the_words_are(one_page: Engine) -> None:
     hits = one_page.ask("query", {"words": ["plums"], "limit": 10})
-    assert hits == [{"type": "Hit", "snapshot": FIRST, "plugin": "ytdlp", "file": "video.en.vtt"}]
+    assert hits[:-1] == [{"type": "Hit", "snapshot": FIRST, "plugin": "ytdlp", "file": "video.en.vtt"}]
 
 
 def test_every_word_has_to_be_in_the_text(one_page: Engine) -> None:
@@ -293,6 +293,13 @@ def test_a_broken_index_is_said_and_made_anew(sqlite: Engine) -> None:
     sqlite.ask("flush")
     sqlite.index(FIRST)
     assert sqlite.find("pears") == [(FIRST, "htmltotext")]
+
+
+def test_a_search_that_takes_too_long_is_interrupted(tmp_path: Path) -> None:
+    index = Index({"DATA_DIR": str(tmp_path), "SEARCH_BACKEND_SQLITE_TIMEOUT": "0.001"})
+    index.index(FIRST, tmp_path, [Text("htmltotext", f"{number}.txt", "pears") for number in range(3_000)])
+    with pytest.raises(UnavailableError, match="raise SEARCH_BACKEND_SQLITE_TIMEOUT"):
+        index.query(["pears"], 1_000)
 
 
 # --- PostgreSQL alone --------------------------------------------------------------------------------------------

@@ -75,7 +75,7 @@ PRELOAD_LATER = (
     "archivebox.plugins.base.links",
     "archivebox.plugins.base.page_reader",
     "archivebox.plugins.base.resources",
-    "archivebox.plugins.base.segments",
+    "archivebox.plugins.base.searching",
     "archivebox.plugins.base.article",
     "archivebox.plugins.base.download",
     "dataclasses",

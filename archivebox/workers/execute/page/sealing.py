@@ -23,8 +23,7 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.core.versions.unchanged_text import linkable_plugins, says_the_same, version_before
 from archivebox.hooks import discover_hooks, outputs_of
 from archivebox.lib.jsonl import JSON
-from archivebox.search.backend import SearchUnavailableError
-from archivebox.search.upkeep import forget
+from archivebox.search.backend import SearchUnavailableError, forget
 from archivebox.storage.layout import HOOK_RUNS
 from archivebox.storage.shared_files import drop_links, place_links, remove_page, stage_links
 from archivebox.workers.execute.hooks.capped_log import cut_all

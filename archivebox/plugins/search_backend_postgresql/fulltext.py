@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
+import time
+import unicodedata
+from collections import defaultdict
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,14 +14,13 @@ from typing import TYPE_CHECKING
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from archivebox.plugins.base.searching import Hit, UnavailableError
-
-from .lexemes import parts_of, phrase, words_of
+from archivebox.plugins.base import Settings
+from archivebox.plugins.base.searching import Hit, UnavailableError, answer, segmented
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from archivebox.plugins.base.texts import Text
+    from archivebox.plugins.base.searching import Text
 
 FORMER = "search.sqlite3"  # in the data folder: SQLite's index, of a collection whose texts may be missing here
 RANKED = 2_000  # newest texts of a query that are ordered by rank: to rank one, PostgreSQL reads all of its words
@@ -55,8 +58,11 @@ _FIND = """
 class PostgresIndex:
     """The table `search_text` of the collection's database: which words each text has, and where in it."""
 
-    def __init__(self) -> None:
-        self._folder = Path(os.environ.get("DATA_DIR", os.curdir))
+    def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
+        self._folder = Path(environ.get("DATA_DIR", os.curdir))
+        self._url = environ.get("SEARCH_BACKEND_POSTGRESQL_URL", "")
+        self._time = Settings(environ, os.path.dirname(__file__)).timeout("SEARCH_BACKEND_POSTGRESQL")
+        self._deadline = time.monotonic() + self._time
         self._open: psycopg.Connection | None = None
 
     def index(self, snapshot: str, _folder: Path, texts: Iterable[Text]) -> int:
@@ -82,6 +88,10 @@ class PostgresIndex:
             database.execute(_SCHEMA)
             database.execute(f"COMMENT ON TABLE search_text IS '{_COMPLETE}'")
 
+    def close(self) -> None:
+        if self._open is not None:
+            self._open.close()
+
     def query(self, words: list[str], limit: int) -> list[Hit]:
         phrases = [found for word in words if (found := phrase(word))]
         if not phrases:
@@ -89,7 +99,9 @@ class PostgresIndex:
         with self._table() as database:
             self._require_all(database)
             find = _FIND.format(short=_SHORT, long=" INTERSECT ".join([_LONG] * len(phrases)))
-            values = (" & ".join(phrases), *phrases, " | ".join(phrases), RANKED, limit)
+            values = (" & ".join(phrases), *phrases, " | ".join(phrases), min(RANKED, 2 * limit), limit)
+            left = max(1, int(1000 * (self._deadline - time.monotonic())))
+            database.execute(f"SET LOCAL statement_timeout = {left}")
             return [Hit(*row) for row in database.execute(find, values)]
 
     def _require_all(self, database: psycopg.Connection) -> None:
@@ -110,8 +122,12 @@ class PostgresIndex:
     @contextmanager
     def _connection(self) -> Iterator[psycopg.Connection]:
         try:
-            self._open = self._open or _connect()
+            self._open = self._open or _connect(self._url)
             yield self._open
+        except psycopg.errors.QueryCanceled:
+            raise UnavailableError(
+                f"The search took longer than {self._time:g} seconds: raise SEARCH_BACKEND_POSTGRESQL_TIMEOUT"
+            ) from None
         except psycopg.OperationalError as error:
             raise UnavailableError(f"PostgreSQL does not answer ({_line(error)}): check DATABASE_URL") from None
         except psycopg.Error as error:
@@ -120,8 +136,7 @@ class PostgresIndex:
             ) from None
 
 
-def _connect() -> psycopg.Connection:
-    url = os.environ.get("SEARCH_BACKEND_POSTGRESQL_URL", "")
+def _connect(url: str) -> psycopg.Connection:
     if not url:
         raise UnavailableError("The engine postgresql needs a PostgreSQL: set DATABASE_URL to one")
     named = conninfo_to_dict(url)
@@ -132,3 +147,62 @@ def _connect() -> psycopg.Connection:
 
 def _line(error: psycopg.Error) -> str:
     return next(iter(str(error).splitlines()), type(error).__name__)
+
+
+# --- which words a text has: those that FTS5's `unicode61 remove_diacritics 2` finds in it ---------------------------
+
+PART = 4_000  # words of one row: so few that hardly a word comes 256 times, of which PostgreSQL keeps no more
+OVERLAP = 64  # words of a row that the next one begins with: a phrase so long is found wherever it stands
+LONGEST = 240  # bytes of a word that count: 4,000 of them stay below the megabyte of a tsvector
+_WORDS = re.compile(r"[^\W_]+")
+_LATIN = range(0xC0, 0x1F00)
+_MARKS = range(0x300, 0x332)
+
+
+def _bases() -> dict[int, str | None]:
+    """Letter with a mark → the plain letter. Only Latin letters lose their marks, as in FTS5."""
+    bases: dict[int, str | None] = dict.fromkeys(_MARKS)
+    for code in _LATIN:
+        base = unicodedata.normalize("NFD", chr(code))[0]
+        if base.isascii():
+            bases[code] = base
+    return bases
+
+
+_BASES = _bases()
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text in order: lower case, without marks."""
+    if not text.isascii():
+        text = segmented(text).translate(_BASES)
+    return [word if len(word) < LONGEST // 4 else _cut(word) for word in _WORDS.findall(text.lower())]
+
+
+def parts_of(words: Sequence[str]) -> Iterator[str]:
+    """Yield the words as texts that PostgreSQL reads as tsvectors: one, or of a long text several."""
+    for start in range(0, max(1, len(words) - OVERLAP), PART - OVERLAP):
+        yield _tsvector(words[start : start + PART])
+
+
+def phrase(word: str) -> str:
+    """Return a word or phrase of a question as a tsquery; '' where nothing of it is a word."""
+    found = " <-> ".join(f"'{one}'" for one in words_of(word))
+    return f"({found}{':*' if word.endswith('*') else ''})" if found else ""
+
+
+def _tsvector(words: Sequence[str]) -> str:
+    places: defaultdict[str, list[str]] = defaultdict(list)
+    for place, word in enumerate(words, 1):
+        places[word].append(str(place))
+    return " ".join(f"'{word}':{','.join(at)}" for word, at in places.items())
+
+
+def _cut(word: str) -> str:
+    return word.encode()[:LONGEST].decode("utf-8", "ignore")
+
+
+ENGINE = PostgresIndex
+
+if __name__ == "__main__":
+    answer(PostgresIndex())
