@@ -187,8 +187,9 @@ def outcome(run: EndedRun) -> Outcome:
     if result.reason in NOT_THE_PAGE:
         own = Reason.TEMPORARY_FAILURE if result.retry else Reason.DECLARED
         return result if run.is_navigation else replace(result, reason=own)
-    if run.is_navigation and run.declared is Status.FAILED and result.status is Status.FAILED:
-        return replace(result, retry=False)  # what it says of the page: it runs again with the hooks that need that
+    of_address = result.reason in DECLARABLE_REASONS - {Reason.NOTHING_CAME}
+    if run.is_navigation and run.declared is Status.FAILED and result.status is Status.FAILED and not of_address:
+        return replace(result, retry=False)  # it runs again with the hooks that need the page
     return result
 
 

@@ -144,13 +144,11 @@ def expected_within() -> float:
 
 
 def tell_facts(record: Params) -> None:
-    """Tell what the page is: an address without status and type says that nothing will come from there.
+    """Tell what the page is: an address without status and type says that nothing came from there.
 
     HTML that is not shown, being too large or offered for download, is told as the bytes of a file.
     """
     is_hidden = record["static"] and record["mime"] in HTML
     mime = UNKNOWN_TYPE if is_hidden else record["mime"]
-    may_come = record["transient"] and not record["status"]
-    final_url = "" if may_come else record["final_url"]
-    facts = {"final_url": final_url, "http_status": record["status"] or 0, "mime_type": mime}
+    facts = {"final_url": record["final_url"], "http_status": record["status"] or 0, "mime_type": mime}
     patch_snapshot(**facts, **({"retry_after": record["retry_after"]} if record["retry_after"] else {}))

@@ -137,3 +137,39 @@ def test_where_nothing_came_only_what_is_for_any_url_starts_until_something_come
     forked.actor.ask("update_all")
     forked.run_until("the second try", lambda: sorted(forked.ledger) == ["any", "lost", "papers"])
     assert forked.results()["pages"]["reason"] == "not_applicable:application/pdf"
+
+
+def test_where_no_server_answers_the_navigation_alone_is_tried_again(forked: Collection) -> None:
+    """All that needs the page says so with one reason, without a process, and runs when the page has come."""
+    nothing = NAVIGATE.replace("404", "0").replace("application/pdf", "")
+    says = """echo '{"type":"ArchiveResult","status":"failed","retry":"later","reason":"no_answer"}'"""
+    plugins(forked, f"[ -e tried ] || {{ touch tried\n{nothing}{says}; exit 1\n}}\n{NAVIGATE}")
+    hook = "on_Snapshot__63_video.bg.sh"
+    entry = {"finite": True, "applies": {"status": "..."}}
+    forked.plugin("video", {hook: NOTE}, config={"x-hooks": {hook: entry}})
+    forked.plugin(
+        "page", {"on_Snapshot__60_page.sh": NOTE}, config={"x-hooks": {"on_Snapshot__60_page.sh": {"page": True}}}
+    )
+    forked.run(forked.add())
+    assert forked.ledger == []
+    results = forked.results()
+    assert (results["navigate"]["status"], results["navigate"]["reason"]) == ("backoff", "no_answer")
+    waiting = {name: (row["status"], row["reason"]) for name, row in results.items() if row["reason"] == "nothing_came"}
+    assert waiting == dict.fromkeys([*CONDITIONS.keys() - {"elsewhere"}, "video", "page"], ("skipped", "nothing_came"))
+    forked.actor.ask("time_has_come")
+    forked.run_until("the second try", lambda: sorted(forked.ledger) == ["lost", "page", "papers", "video"])
+
+
+def test_a_page_that_was_had_stays_so_when_its_server_is_silent_later(forked: Collection) -> None:
+    nothing = NAVIGATE.replace("404", "0").replace("application/pdf", "")
+    says = """echo '{"type":"ArchiveResult","status":"failed","retry":"later","reason":"no_answer"}'"""
+    plugins(forked, f"if [ -e tried ]; then {nothing}{says}; exit 1; fi\ntouch tried\n{NAVIGATE}")
+    tab, hook = "on_Snapshot__20_tab.daemon.bg.sh", "on_Snapshot__60_moody.sh"
+    holds = "trap 'exit 0' TERM\necho ready\nwhile :; do sleep 0.05; done\n"
+    forked.plugin("tab", {tab: holds}, config={"x-hooks": {tab: {"session": True, "ready": True}}})
+    forked.plugin("moody", {hook: NOTE + "exit 1\n"}, config={"x-hooks": {hook: {"page": True}}})
+    forked.run(forked.add())
+    forked.actor.ask("time_has_come")
+    forked.run_until("the retry", lambda: len(forked.hooks("navigate")) == 2)
+    assert forked.results()["navigate"]["status"] == "succeeded"
+    assert forked.row("Snapshot", "http_status") == {"http_status": 404}

@@ -56,7 +56,7 @@ class RefusedPage:
     def is_had_already(self, item: Planned, result: Outcome) -> bool:
         """Whether the page itself was kept before, and only what is still missing of it wanted this visit."""
         is_had = item.final_status in CAME and not any(map(was_refused, self._schedule.navigations))
-        return is_had and result.reason in NOT_THE_PAGE
+        return is_had and (result.reason in NOT_THE_PAGE or self._snapshot.facts.nothing_came)
 
     def keep_earlier(self, item: Planned) -> None:
         """Leave what is on record of the page; what is missing is tried again, as often as other failures are."""

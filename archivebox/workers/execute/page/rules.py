@@ -64,7 +64,14 @@ class PageRules(HookRules):
             return None
         if gate := self._schedule.failed_gate(item):
             return Reason.KEPT_OUT.of(gate.hook.plugin)
+        if item.hook.page and not item.hook.session and self._nobody_answered:
+            return Reason.NOTHING_CAME.value
         return self._snapshot.reason_against(item.hook, self._settings)
+
+    @property
+    def _nobody_answered(self) -> bool:
+        """Whether the navigations that were to load the page have told that nothing came."""
+        return self._snapshot.facts.nothing_came and all(one.is_settled for one in self._schedule.first_navigations)
 
     def ingest_records(self, run: HookProcess, records: Sequence[Record]) -> bool:
         for record in records:
