@@ -15,7 +15,7 @@ from archivebox.core.intake.parse_input import ParsedInput
 from archivebox.core.intake.request import CrawlRequest, Requester, Seed
 from archivebox.core.intake.submit import accept
 from archivebox.crawls.crawl import Crawl
-from archivebox.crawls.schedule import CrawlSchedule, DueAction, Template
+from archivebox.crawls.schedule import MISSED_AFTER, CrawlSchedule, DueAction, Template
 from archivebox.lib.jsonl import JSON
 from archivebox.webhooks.outbox import enqueue_event
 from archivebox.webhooks.webhook import Event
@@ -134,6 +134,24 @@ def start_due() -> None:
         with write_transaction():
             for schedule in CrawlSchedule.objects.filter(pk=key, next_at__lte=now).select_for_update():
                 _have_turn(schedule, now)
+
+
+def end_impossible_schedules() -> int:
+    """Have those wait for their next time that wait for a later one: a clock that has been set back since wrote it.
+
+    One that went back by less than :data:`MISSED_AFTER` makes no time come twice.
+    """
+    now, count = timezone.now(), 0
+    for schedule in CrawlSchedule.objects.filter(next_at__gt=now + MISSED_AFTER):
+        written = schedule.next_at or now
+        try:
+            if written > schedule.recurrence.next_after(now + MISSED_AFTER, written):
+                first = schedule.recurrence.next_after(now, written)
+                rows = CrawlSchedule.objects.filter(pk=schedule.pk, next_at=written)
+                count += rows.update(next_at=first, modified_at=now)
+        except ValueError as error:
+            log.debug("The schedule %s cannot be understood: %s", schedule.pk, error)  # it is paused at its time
+    return count
 
 
 def _have_turn(schedule: CrawlSchedule, now: datetime) -> None:

@@ -16,7 +16,7 @@ from django.utils import timezone
 from archivebox.base_models.work import HELD
 from archivebox.contract.hooknames import LAST_STEP
 from archivebox.core.snapshot import Snapshot
-from archivebox.crawls.crawl import Domain
+from archivebox.crawls.crawl import LONGEST_HOLD_OFF, Domain
 from archivebox.hooks import base_layers, resolve_settings
 
 
@@ -61,6 +61,16 @@ def visited(snapshot_id: UUID) -> None:
     delay = domain.delay or set_for_all
     if delay:
         Domain.objects.filter(pk=domain.pk).update(next_at=timezone.now() + timedelta(seconds=delay))
+
+
+def end_impossible_delays() -> int:
+    """Forget delays of hosts that end later than any may: a clock that has been set back since wrote them."""
+    most = max(LONGEST_HOLD_OFF, resolve_settings(base_layers()).get_float("DOMAIN_DELAY"))
+    now, count = timezone.now(), 0
+    for domain in Domain.objects.filter(next_at__gt=now + timedelta(seconds=most)):
+        if domain.next_at is not None and domain.next_at > now + timedelta(seconds=domain.delay):
+            count += Domain.objects.filter(pk=domain.pk, next_at=domain.next_at).update(next_at=None)
+    return count
 
 
 def _own_limits() -> dict[str, int]:

@@ -23,12 +23,14 @@ from archivebox.base_models.wakeups import notify_workers
 from archivebox.base_models.work import MOST_BACK_OFF, work_models
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.archiveresult import ArchiveResult
+from archivebox.core.intake.schedules import end_impossible_schedules
 from archivebox.lib import processes
 from archivebox.lib.lockfiles import is_at
 from archivebox.lib.processes import ProcessIdentity, SpawnEntry, SpawnLog
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.machine.process_row import exited_columns
+from archivebox.workers.queue import hosts
 
 log = logging.getLogger(__name__)
 
@@ -94,10 +96,11 @@ def end_impossible_waits() -> int:
     now = timezone.now()
     waiting: list[models.QuerySet[Any]] = [model.rows().scheduled_beyond_maximum(now) for model in work_models()]
     waiting.append(ArchiveResult.objects.in_back_off().filter(retry_at__gt=now + MOST_BACK_OFF))
+    count = end_impossible_schedules() + hosts.end_impossible_delays()
     if not any(rows.exists() for rows in waiting):
-        return 0
+        return count
     with write_transaction():
-        return sum(rows.update(retry_at=now) for rows in waiting)
+        return count + sum(rows.update(retry_at=now) for rows in waiting)
 
 
 def record_start(entry: SpawnEntry, worker_id: UUID) -> None:

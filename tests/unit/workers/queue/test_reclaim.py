@@ -4,15 +4,17 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.users import system_user
 from archivebox.core.crawl_control.retry import retry_missing
 from archivebox.core.models import ArchiveResult, Snapshot
-from archivebox.crawls.models import Crawl, CrawlRun
+from archivebox.crawls.models import Crawl, CrawlRun, CrawlSchedule, Domain
 from archivebox.jobs.models import Job
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.lockfiles import hold
@@ -25,6 +27,7 @@ from archivebox.workers.queue.reclaim import (
     WEIGHT_ALONE,
     abandoned,
     close_orphaned_programs,
+    end_impossible_waits,
     reclaim,
     reclaim_dead_workers,
 )
@@ -298,6 +301,31 @@ class TestSweep:
         recover_machine()
         assert {path for path in kept | left if path.exists()} == kept
         assert again(ended).stderr == "last words"
+
+
+def test_nothing_waits_for_a_time_that_a_clock_ahead_has_written() -> None:
+    ahead = timezone.now() + timedelta(days=365)
+    page = snapshot()
+    result = ArchiveResult.objects.create(snapshot=page, plugin="title", hook_name="on_Snapshot__54_title.py")
+    arrange(ArchiveResult.objects.filter(pk=result.pk), status="backoff", retry_at=ahead)
+    arrange(Snapshot.objects.filter(pk=page.pk), status="sealed", retry_at=ahead)
+    slow, fast = Domain.objects.create(name="slow.test", delay=7200.0), Domain.objects.create(name="fast.test")
+    Domain.objects.update(next_at=ahead)
+    template = {"urls": ["https://example.com/"], "max_depth": 0, "tags": [], "persona": "", "config": {}}
+    owner = system_user()
+    made = [
+        CrawlSchedule.objects.create(schedule=text, template=template, created_by=owner, next_at=ahead)
+        for text in ("daily", "every 6 hours", "yearly")
+    ]
+    assert end_impossible_waits() == 7
+    assert set(Domain.objects.values_list("next_at", flat=True)) == {None}
+    assert ArchiveResult.objects.filter(retry_at__lte=timezone.now()).exists()
+    assert Snapshot.objects.filter(retry_at__lte=timezone.now()).exists()
+    for schedule, longest in zip(made, (timedelta(days=1), timedelta(hours=6)), strict=False):
+        assert CrawlSchedule.objects.filter(pk=schedule.pk, next_at__lte=timezone.now() + longest).exists()
+    Domain.objects.filter(pk=slow.pk).update(next_at=timezone.now() + timedelta(hours=1.5))
+    Domain.objects.filter(pk=fast.pk).update(next_at=timezone.now() + timedelta(minutes=59))
+    assert end_impossible_waits() == 0
 
 
 class TestPutAside:
