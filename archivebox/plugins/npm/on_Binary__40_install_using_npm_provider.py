@@ -137,14 +137,14 @@ def install_with_others(request: InstallRequest, npm: Path, modules: Path, libra
         if has_all(request, modules):
             return
         together = claim_all(pending, pending_install(request))
-        if together.packages == packages_of(request) or not install(together, npm, modules):
+        if together.packages == packages_of(request) or install(together, npm, modules):
             install_alone(request, npm, modules)
 
 
 def install_alone(request: InstallRequest, npm: Path, modules: Path) -> None:
     """Install it, or end the hook with the sentence that says why not."""
-    if not install(pending_install(request), npm, modules):
-        fail_install(f"npm could not install {' '.join(packages_of(request))}; see above for the reason.")
+    if reason := install(pending_install(request), npm, modules):
+        fail_install(f"npm could not install {' '.join(packages_of(request))}: {reason}")
 
 
 def is_there(package: str, modules: Path) -> bool:
@@ -169,15 +169,21 @@ def installed_in(modules: Path) -> dict[str, dict[str, object]]:
     return found
 
 
-def install(pending: PendingInstall, npm: Path, modules: Path) -> bool:
-    """Add packages to those that are there (what package.json does not name, npm would take away); False: it failed."""
+def install(pending: PendingInstall, npm: Path, modules: Path) -> str:
+    """Add packages to those that are there (what package.json does not name, npm would take away); why it failed."""
     modules.mkdir(parents=True, exist_ok=True)
     quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--no-progress", "--omit=dev", "--yes"]
     command = [str(npm), "install", f"--prefix={modules.parent}", *quiet, *pending.arguments, "--", *pending.packages]
     done = run_program(command, timeout=install_timeout(), cwd=str(modules.parent))
     if done.timed_out:
         fail_install(f"Installing {' '.join(pending.packages)} with npm took longer than {install_timeout():g} s.")
-    return done.returncode == 0
+    return reason_of(done.stderr) or f"it ended with status {done.returncode}" if done.returncode else ""
+
+
+def reason_of(errors: str) -> str:
+    """The line in which npm says it: the first one of an error that is more than a code."""
+    said = re.findall(r"^npm (?:error|ERR!) (?!code |errno |syscall )(?:notarget )?(\S.*)$", errors, re.MULTILINE)
+    return str(said[0]) if said else ""
 
 
 def report_library(request: InstallRequest, modules: Path, library: Library) -> None:
