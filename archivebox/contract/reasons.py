@@ -112,7 +112,8 @@ _TEXTS: dict[Reason, _Text] = {
     Reason.RELEASED: _text("It was put back into the queue before it had finished."),
     Reason.CRASHED: _text(
         "It ended with an error before it could say what happened.",
-        "Read its error output. " + _RETRIES,
+        "Read its error output. It is retried a few times, since a full disk or a lost helper passes. If it ends the"
+        " same way again, its plugin has a defect: report it, and run `archivebox update` once it is corrected.",
         "It ended with an error before it could say what happened: {}.",
     ),
     Reason.SIGNALLED: _text(
