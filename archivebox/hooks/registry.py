@@ -11,9 +11,9 @@ from functools import cache, lru_cache
 from itertools import chain
 from pathlib import Path
 
-from archivebox.config.conffile import read_conf
 from archivebox.config.core import CORE_SETTINGS
 from archivebox.config.database import database_url
+from archivebox.config.early import own_conf
 from archivebox.config.fleet_copy import read_fleet_copy
 from archivebox.config.personas import Persona
 from archivebox.config.resolve import Layer, Resolved, resolve, settings_of
@@ -152,7 +152,7 @@ def _base_layers(_version: tuple[int, int], shared: tuple[int, int] | None, mach
     fleet = [] if shared is None else [Layer("fleet", read_fleet_copy(DATA_FOLDER, database_url(DATA_FOLDER)))]
     return (
         *fleet,
-        Layer("file", read_conf(DATA_FOLDER.conf)),
+        Layer("file", own_conf(DATA_FOLDER)),
         Layer("machine", json.loads(machine_config)),
         Layer("environment", dict(os.environ)),
     )

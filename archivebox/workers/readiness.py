@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from django.db import DatabaseError, connection
 
 from archivebox.config.collection import schema_problem
+from archivebox.config.conffile import ConfError
+from archivebox.config.early import own_conf
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.lib.processes import ProcessIdentity
@@ -17,6 +19,10 @@ from archivebox.workers.supervise.watch import orchestrator_is_running
 
 def problems() -> dict[str, str]:
     """What is in the way, a sentence for each part; nothing while all is well. Says nothing of what is archived."""
+    try:
+        own_conf(DATA_FOLDER)
+    except (ConfError, OSError):
+        return {"settings": "ArchiveBox.conf cannot be read: its last settings hold. `archivebox doctor` says why."}
     if away := _database():
         return {"database": away}  # where the settings of this machine are
     if unusable := _settings():

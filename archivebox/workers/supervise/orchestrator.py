@@ -27,7 +27,7 @@ from archivebox.base_models.transient import retry_transient
 from archivebox.base_models.work import LEASE
 from archivebox.config import logs
 from archivebox.config.collection import schema_of
-from archivebox.config.early import early_settings
+from archivebox.config.early import early_settings, keep_last_conf
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.crawl_control.process_retention import cleanup_today
 from archivebox.hooks import base_layers, resolve_settings
@@ -444,6 +444,7 @@ def main(
     """Be the orchestrator until nobody watches; returns the exit status, 0 also when another one is at work."""
     processes.become_subreaper()
     logs.set_up(early_settings(DATA_FOLDER).get_text("LOG_LEVEL"), DATA_FOLDER.logs / "orchestrator.log")
+    keep_last_conf()
     lock = acquire_lock(wait=wait)
     key = process_id or new_id()
     if lock is None:

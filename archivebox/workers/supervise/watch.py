@@ -20,6 +20,7 @@ from django.db import DatabaseError, connection, connections
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.transient import transient_problem
 from archivebox.base_models.wakeups import wake_local_workers
+from archivebox.config.early import keep_last_conf
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import APPLICATION, base_layers, resolve_settings
 from archivebox.lib import processes
@@ -107,6 +108,7 @@ class OrchestratorWatch:
         require_open_files()
         settings = resolve_settings(base_layers())
         settings.check()
+        keep_last_conf()
         self.disk = DiskSpaceGuard(DATA_FOLDER.root, settings.get_int("DISK_FREE_MIN"), tell)
         self.readiness_check = ReadinessCheck(tell)
         self._not_ours: set[ProcessIdentity] = set()

@@ -57,11 +57,18 @@ def test_ready_says_what_is_in_the_way() -> None:
         Machine.current().drain(timedelta(hours=1))
         draining = passer_by.ask("GET", "/ready/")
         Machine.current().resume()
+        DATA_FOLDER.conf.write_text("half a li")
+        half_saved = passer_by.ask("GET", "/ready/")
+        DATA_FOLDER.conf.unlink()
         Machine.objects.update(config={"DISK_FREE_MIN": "much"})
         unusable = passer_by.ask("GET", "/ready/")
         Machine.objects.update(config={"DISK_FREE_MIN": 10**18})
         answer = passer_by.ask("GET", "/ready/")
     assert (draining.status_code, set(json.loads(draining.content))) == (503, {"status", "machine"})
+    assert (half_saved.status_code, "its last settings hold" in json.loads(half_saved.content)["settings"]) == (
+        503,
+        True,
+    )
     assert (unusable.status_code, set(json.loads(unusable.content))) == (503, {"status", "settings"})
     assert answer.status_code == 503
     assert "DISK_FREE_MIN" in json.loads(answer.content)["disk"]

@@ -1,10 +1,12 @@
 """Settings and plugins that change while workers run; what is not allowed holds work up, and loses none of it."""
 
 import shutil
+import time
 from pathlib import Path
 
 import pytest
 
+from archivebox.workers.supervise.watch import POLL_EVERY
 from tests.integration.engine.driver import Collection
 from tests.integration.engine.test_broken_folders import deaths
 
@@ -27,6 +29,32 @@ def test_work_waits_while_the_file_says_what_is_not_allowed(forked: Collection) 
     forked.wait_sealed(second)
     forked.leave()
     assert forked.ledger == ["one.test", "two.test"]
+    assert not deaths(forked)
+
+
+def test_work_goes_on_with_the_last_settings_while_the_file_is_half_saved(forked: Collection) -> None:
+    word = {"properties": {"PAGE_WORD": {"type": "string", "default": "none"}}}
+    hook = 'echo "$PAGE_WORD" >> "$DATA_DIR/ledger"\n[ -e "$DATA_DIR/go" ]\n'
+    forked.plugin("page", {"on_Snapshot__10_page.sh": hook}, config=word)
+    conf = forked.root / "ArchiveBox.conf"
+    before = conf.read_bytes() if conf.exists() else b""
+    conf.write_bytes(before + b"\nPAGE_WORD = first\n")
+    watcher = forked.watch()
+    crawl = forked.add("http://one.test/")
+    forked.wait("its failure", lambda: forked.results().get("page", {}).get("status") == "backoff")
+    for tries, half in enumerate((b"PAGE_WO", b"PAGE_WORD = \xff\n"), start=2):
+        conf.write_bytes(before + b"\n" + half)
+        forked.wait_sealed(crawl)
+        forked.actor.ask("time_has_come")
+        forked.wait("another try", lambda tries=tries: len(forked.ledger) == tries)  # type: ignore[misc]
+    time.sleep(POLL_EVERY + 1)  # until whoever watches has looked as well
+    conf.write_bytes(before + b"\nPAGE_WORD = last\n")
+    (forked.root / "go").touch()
+    forked.wait_sealed(forked.add("http://two.test/"))
+    assert watcher.poll() is None
+    forked.leave()
+    assert forked.ledger == ["first"] * 3 + ["last"]
+    assert "its last settings hold" in (forked.root / "logs" / "orchestrator.log").read_text()
     assert not deaths(forked)
 
 
