@@ -13,7 +13,7 @@ import psutil
 from django.db import connections
 
 from archivebox.base_models.rows import new_id
-from archivebox.base_models.transient import OF_DATABASE, retry_transient, transient_problem
+from archivebox.base_models.transient import retry_transient
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
 from archivebox.lib.processes import ExitStatus, ProcessIdentity
@@ -142,12 +142,7 @@ class OwnProcess(StartedProcess):
         ``patience``: seconds after which it is not recorded.
         """
         code, text = (0, "") if error is None else (1, repr(error))
-        try:
-            retry_transient(lambda: self.finish(code, text), patience=patience)
-        except OF_DATABASE as problem:
-            if not transient_problem(problem):
-                raise
-            log.warning("The end of this process is not recorded: %s action=end_not_recorded", problem)
+        self.record_end(lambda: self.finish(code, text), patience)
         return code
 
 

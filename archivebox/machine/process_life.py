@@ -1,5 +1,7 @@
 """How a process is started, watched and ended: the synchronous face of :mod:`archivebox.lib.processes`."""
 
+import logging
+import math
 import signal
 import time
 from collections.abc import Callable
@@ -10,7 +12,7 @@ from uuid import UUID
 
 import psutil
 
-from archivebox.base_models.transient import retry_transient
+from archivebox.base_models.transient import OF_DATABASE, retry_transient, transient_problem
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
 from archivebox.lib import processes
@@ -18,6 +20,8 @@ from archivebox.lib.processes import UNSEEN, ExitJournal, ExitStatus
 from archivebox.machine.host import Machine
 from archivebox.machine.logtail import TAIL, read_tail
 from archivebox.machine.process_row import IDENTITY, ProcessRow, exited_columns, is_gone
+
+log = logging.getLogger(__name__)
 
 LOST = -1
 """What ``poll`` and ``wait`` answer for a process whose status nobody saw."""
@@ -42,6 +46,9 @@ _children: dict[UUID, processes.Child] = {}
 
 class StartedProcess(ProcessRow):
     """A process that is started, watched and ended from outside."""
+
+    record_patience = math.inf
+    """Seconds for the database to take the record of its end; set by whoever ends itself, so that nobody waits."""
 
     class Meta:
         abstract = True
@@ -186,11 +193,21 @@ class StartedProcess(ProcessRow):
     def _settle(self, seen: ExitStatus) -> int:
         """Write down what the kernel reported, then reap."""
         self.settle(seen)
-        retry_transient(self.save)
+        self.record_end(self.save, self.record_patience)
         child = _children.pop(self.pk, None)
         if child is not None:
             child.reap()
         return LOST if self.exit_code is None else self.exit_code
+
+    @staticmethod
+    def record_end(work: Callable[[], object], patience: float) -> None:
+        """Put an end on record as soon as the database is there, or leave that to the next start after so long."""
+        try:
+            retry_transient(work, patience=patience)
+        except OF_DATABASE as problem:
+            if not transient_problem(problem):
+                raise
+            log.warning("The end of a process is not recorded: %s action=end_not_recorded", problem)
 
     def settle(self, seen: ExitStatus) -> None:
         """Take over what ``wait`` reported and the tails of its output; saves nothing."""

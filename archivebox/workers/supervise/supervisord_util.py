@@ -11,7 +11,7 @@ from django.db import DatabaseError
 from django.db.models import Q
 
 from archivebox.accounts.login_links import make_login_token
-from archivebox.base_models.transient import transient_problem
+from archivebox.base_models.transient import OF_DATABASE, transient_problem
 from archivebox.config import keys
 from archivebox.config.collection import open_collection, refuse_to_serve_damaged
 from archivebox.config.early import early_settings
@@ -28,6 +28,7 @@ from archivebox.workers.supervise.first_admin import (
     login_address,
     somebody_can_log_in,
 )
+from archivebox.workers.supervise.orchestrator import RECORD_TIME
 from archivebox.workers.supervise.serving import listens, wait_for_end
 from archivebox.workers.supervise.supervisord_conf import conf_text
 from archivebox.workers.supervise.watch import WIND_DOWN, Interrupted, OrchestratorWatch
@@ -122,6 +123,7 @@ def start_supervisord(app: ListenAddress, pages: ListenAddress) -> Process:
 
 def stop_supervisord(watch: ServerWatch, supervisord: Process) -> None:
     """Let it end its programs in order; end what is left of them, also when it was killed itself."""
+    supervisord.record_patience = RECORD_TIME
     if supervisord.poll() is None:
         supervisord.kill(signal.SIGTERM, timeout=0)
         if not watch.ends_within(supervisord, ORDERLY):
@@ -137,8 +139,10 @@ def _wind_down_orphans(supervisord: Process) -> None:
     A worker that is told together with its hooks takes their ends for failures of theirs.
     """
     below = Q(parent=supervisord) | Q(parent__parent=supervisord, process_type=Process.TypeChoices.WORKER)
-    on_record = (program.identity for program in Process.objects.here().running().filter(below))
-    left = processes.orphans() | {identity for identity in on_record if identity is not None and identity.is_alive()}
+    left = processes.orphans()
+    with suppress(*OF_DATABASE):  # it is away: nobody can tell of others
+        on_record = (program.identity for program in Process.objects.here().running().filter(below))
+        left |= {identity for identity in on_record if identity is not None and identity.is_alive()}
     for identity in left:
         identity.signal(signal.SIGTERM)
     deadline = time.monotonic() + WIND_DOWN

@@ -265,6 +265,8 @@ class OrchestratorWatch:
     def leave(self) -> None:
         """Watch no longer, and wait for the end of our orchestrator, unless somebody else watches."""
         self.release()
+        if self.orchestrator is not None:
+            self.orchestrator.record_patience = orchestrator.RECORD_TIME
         if self.orchestrator is not None and not _others_watch():
             if not self.ends_within(self.orchestrator, WIND_DOWN):
                 self._forced = True
@@ -277,7 +279,7 @@ class OrchestratorWatch:
             processes.StrayProcesses(self._left_to_us).end_blocking(grace=0.5)
             processes.reap_orphans(None, own=self._own_pids())
         if self._forced:
-            _put_on_record()
+            self._do(_put_on_record)
         signal.set_wakeup_fd(self._wakeup)
         for signum, previous in self._previous.items():
             signal.signal(signum, previous)

@@ -13,6 +13,7 @@ from archivebox.lib.processes import marked
 from tests.integration.engine.driver import PATIENCE, REPOSITORY, Collection, collection, identity_of, is_locked
 from tests.suite.packages import missing
 from tests.suite.postgres import Cluster, cluster
+from tests.webserver.server import free_ports
 
 pytestmark = [pytest.mark.skipif("postgresql" in missing(), reason="needs PostgreSQL's programs"), pytest.mark.once]
 
@@ -115,3 +116,22 @@ def test_a_job_goes_on_once_the_database_is_back_in_the_same_worker(server: Clus
     assert len(set(lines)) == len(lines) == 400
     on_it.leave()
     assert [worker["exit_code"] for worker in on_it.processes(worker_type="worker")] == [0]
+
+
+def test_a_server_is_gone_a_minute_after_it_is_told_while_the_database_is_away(
+    server: Cluster, on_it: Collection
+) -> None:
+    command = [sys.executable, "-m", "archivebox", "server", "--bind", f"127.0.0.1:{free_ports()}"]
+    serving = subprocess.Popen(command, cwd=REPOSITORY, env=on_it.env)
+    on_it.watchers.append(serving)
+    on_it.wait("its worker", lambda: on_it.processes(worker_type="worker", status="running"))
+    on_it.forget_rows()
+    server.stop()
+    try:
+        serving.send_signal(signal.SIGTERM)
+        assert serving.wait(60) == 128 + signal.SIGTERM
+        assert not marked(on_it.root)
+    finally:
+        serving.kill()
+        on_it.watchers.clear()
+        server.start()
