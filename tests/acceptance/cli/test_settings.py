@@ -90,3 +90,14 @@ def test_doctor_names_settings_of_earlier_versions_that_have_no_effect(cli: Type
     assert warning["state"] == "warning"
     assert "CSRF_TRUSTED_ORIGINS" in str(warning["sentence"])
     assert "BASE_URL" in str(warning["action"])
+
+
+def test_doctor_says_what_keeps_scripts_of_archived_pages_off(cli: Type) -> None:
+    def said(replay_url: str) -> list[str]:
+        records = cli("doctor", BASE_URL="https://archive.example.org", REPLAY_URL=replay_url).records
+        return [str(one["sentence"]) for one in records if one["name"] == "archived pages"]
+
+    start = "Their scripts cannot run: REPLAY_URL"
+    assert said("https://*.pages.example.org") == [f"{start} is on the same domain as BASE_URL."]
+    assert said("https://pages.example.net") == [f"{start} gives pages no host name of their own."]
+    assert said("https://*.pages.example.net") == []
