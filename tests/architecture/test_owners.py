@@ -149,6 +149,7 @@ def test_what_macos_does_not_have_is_called_where_there_is_another_way() -> None
 SNAPSHOT_NAMES = {"snapshot", "_snapshot", "page", "_page", "former"}
 """What a Snapshot is called."""
 OF_PAGE_FOLDERS = {
+    "backup/make.py",
     "cli/snapshot/body.py",
     "core/page_storage/copies.py",
     "core/page_storage/folder.py",
