@@ -298,3 +298,16 @@ def test_background_hooks_are_told_to_end_together(each_mode: Collection) -> Non
     assert each_mode.ledger[:2] == ["page-starts", "page-ends"]
     assert each_mode.ledger[-3:] == ["all told"] * 3
     assert [row["exit_code"] for row in each_mode.processes(process_type="hook", plugin="together")] == [0, 0, 0]
+
+
+def test_a_background_hook_has_what_is_left_of_its_own_time_at_the_seal(forked: Collection) -> None:
+    """Longer than SEAL_GRACE, which is the least."""
+    says = '{"type":"ArchiveResult","status":"succeeded","output_str":"whole"}'
+    winds_down = f"end=$((SECONDS + 4)); while ((SECONDS < end)); do :; done; echo '{says}'; exit 0"
+    hook = "on_Snapshot__20_slow.bg.sh"
+    body = f"wind_down() {{ {winds_down}; }}\ntrap wind_down TERM\necho ready\nwhile :; do sleep 0.05; done\n"
+    forked.plugin("slow", {hook: body}, config={"x-hooks": {hook: {"ready": True}}})
+    forked.run(forked.add())
+    assert forked.results()["slow"]["status"] == "succeeded"
+    (run,) = forked.hooks("slow")
+    assert run["exit_code"] == 0
