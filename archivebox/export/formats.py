@@ -12,7 +12,7 @@ from archivebox.export.lists import Bookmarks, HtmlList
 from archivebox.export.pages import ExportedPage
 from archivebox.export.site.writer import SiteWriter
 from archivebox.export.titles import TITLES
-from archivebox.export.wacz.writer import WaczWriter
+from archivebox.export.wacz import WaczWriter
 from archivebox.export.writer import StreamWriter, Writer
 from archivebox.export.zipped import ZipWriter
 from archivebox.lib import jsonl

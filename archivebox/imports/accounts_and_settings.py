@@ -65,19 +65,14 @@ class AccountsAndSettings:
     """Why the settings could not be read."""
 
     @property
-    def sentence(self) -> str:
-        """For people, before they decide; empty where there is nothing."""
+    def notes(self) -> list[str]:
+        """How many there are of each, then which would come, for people before they decide; none: there is nothing."""
         admins = sum(user.is_superuser for user in self.users)
-        parts = [
+        counts = [
             f"accounts: {len(self.users)} (administrators: {admins})" if self.users else "",
             f"schedules: {len(self.schedules)}" if self.schedules else "",
             f"settings: {len(self.settings)}" if self.settings else "",
         ]
-        return ", ".join(filter(None, parts))
-
-    @property
-    def notes(self) -> list[str]:
-        """How many there are of each, then which would come, for people before they decide."""
         specs = known_settings()
         known = ((name, text, specs[name]) for name, text in self.settings.items() if name in specs)
         named = {
@@ -87,8 +82,9 @@ class AccountsAndSettings:
                 f"{name} = {'(secret)' if spec.sensitive else text}" for name, text, spec in known if not spec.is_local
             ],
         }
+        besides = f"Besides pages: {', '.join(filter(None, counts))}." if any(counts) else ""
         which = [f"{kind}: {', '.join(one[:80] for one in items[:20])}." for kind, items in named.items() if items]
-        return [f"Besides pages: {self.sentence}.", *which] if self.sentence else []
+        return [besides, *which] if besides else []
 
 
 @runtime_checkable

@@ -65,7 +65,7 @@ def source_path(job: Job) -> Path:
 
 def _remembered(reader: Reader, report: SourceReport) -> dict[str, JSON]:
     """The report without the list of what is left out, which has a file of its own."""
-    has_more = isinstance(reader, CollectionReader) and bool(reader.accounts_and_settings().sentence)
+    has_more = isinstance(reader, CollectionReader) and bool(reader.accounts_and_settings().notes)
     return {
         "kind": report.kind, "pages": report.pages, "files": report.files, "size": report.size,
         "left_out": len(report.not_imported), "identity": report.identity, "notes": list(report.notes),

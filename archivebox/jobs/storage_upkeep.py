@@ -1,21 +1,29 @@
 """Owns when a machine looks after what it has stored: bodies that no page has, what killed readers have left, local
-copies, and the object store.
+copies, the object store, files of removed pages and of imports, and uploaded files that no import needs.
 """
 
 import logging
 import time
 from collections.abc import Callable, Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
+from uuid import UUID
 
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, connection, models
+from django.utils import timezone
 
+from archivebox.base_models.users import system_user
 from archivebox.config.page_storage import has_store, storage_settings
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.page_storage.copies import evict
 from archivebox.core.page_storage.garbage import StoreGarbage, collect_unknown, collect_unused, collect_uploads
 from archivebox.core.page_storage.storing_later import store_all_marked
+from archivebox.core.snapshot import Snapshot
 from archivebox.imports.import_folder import remove_left_folders
+from archivebox.imports.sources import is_new, remove_upload, uploaded_keys
+from archivebox.jobs.begin import MOST_KEYS, JobRequest, begin
+from archivebox.jobs.imported import older_than
+from archivebox.jobs.job import Job
 from archivebox.lib.object_store import ObjectStoreError
 from archivebox.machine.host import Machine
 from archivebox.machine.periodic import DAILY, periodic_task
@@ -112,3 +120,58 @@ def _collect(may_go_on: Callable[[], bool], *, is_whole: bool) -> None:
         "Looked through the object store action=store_gc objects=%d uploads=%d unknown=%d bytes=%d",
         report.objects, report.uploads, report.unknown, report.bytes,
     )  # fmt: skip
+
+
+# --- removed pages, imports -------------------------------------------------------------------------------------------
+def purge_today(days: int) -> None:
+    """Begin the job of today, if there is something to do; ``days``: how long what is removed stays, 0: for ever.
+
+    Called again and again by every worker: one job a day in all, and files of imports on each machine.
+    """
+    if not days:
+        return
+    before = timezone.now() - timedelta(days=days)
+    with periodic_task(f"forget_imports:{Machine.current().pk}", DAILY) as is_due:
+        if is_due:
+            _forget_imports(before)
+    with periodic_task("purge", DAILY) as is_due:
+        keys = list(_removed_before(before).values_list("pk", flat=True)[:MOST_KEYS]) if is_due else []
+        if keys:
+            begin(JobRequest(Job.Kind.PURGE, created_by=system_user(), snapshots=keys))
+
+
+def _removed_before(moment: datetime) -> "models.QuerySet[Snapshot]":
+    return Snapshot.objects.filter(retired_at__lt=moment).order_by("retired_at")
+
+
+def _forget_imports(before: datetime) -> None:
+    """What lies there and cannot be deleted stays: it ends no worker."""
+    for path in older_than(before):
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            log.warning("Not deleted: %s action=import_left", error)
+
+
+LASTS = timedelta(days=7)
+"""How long an uploaded file waits for somebody to import what is in it."""
+
+
+def remove_unneeded_uploads() -> None:
+    """Called again and again by whatever runs on this machine. What cannot be deleted stays: it ends no worker."""
+    for key in uploaded_keys():
+        if is_new(key) or _is_needed(key):
+            continue
+        try:
+            remove_upload(key)
+        except OSError as error:
+            log.warning("Not deleted: %s action=upload_left", error)
+
+
+def _is_needed(key: UUID) -> bool:
+    oldest, paused = timezone.now() - LASTS, Job.StatusChoices.PAUSED
+    for job in Job.objects.filter(memory__upload=str(key)):
+        is_undecided = job.kind == Job.Kind.INSPECT and (job.status == paused or job.awaits_decision)
+        if job.modified_at > oldest if is_undecided else job.status in (*Job.OPEN, paused):
+            return True
+    return False

@@ -2,16 +2,20 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from django.db import models
 from django.db.models import Sum
 
 from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.visibility import ViewerScope, seen_by
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.versions.url_versions import restore, retire
 from archivebox.search.backend import SearchUnavailableError, forget, learn
+from archivebox.search.query import select
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +54,26 @@ def _problem_telling(tell: Callable[[Sequence[Snapshot]], None], snapshots: Sequ
     return ""
 
 
-def size_of(snapshots: "models.QuerySet[Snapshot, Any]") -> int:
-    """Bytes that their results kept."""
-    rows = ArchiveResult.objects.filter(snapshot__in=snapshots.order_by().values("pk"))
-    return rows.aggregate(size=Sum("output_size"))["size"] or 0
+MOST_COUNTED = 10_000
+"""Pages that are counted, and whose bytes are added up: more take longer than people wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemovalPlan:
+    """``pages`` and ``size`` (bytes) of all, or, where ``is_more``, of the newest of them; and the first few."""
+
+    pages: int
+    size: int
+    is_more: bool
+    first: list[Snapshot]
+
+
+def plan_removal(query: str | None, keys: Sequence[UUID], scope: ViewerScope) -> RemovalPlan:
+    """What a removal would do. QueryError, SearchUnavailableError."""
+    seen = seen_by(scope, Snapshot.objects.kept())
+    rows = seen.filter(pk__in=list(keys)) if query is None else select(query, scope, every=True, among=seen)
+    found = list(rows.order_by("-pk").values_list("pk", flat=True)[: MOST_COUNTED + 1])
+    counted = found[:MOST_COUNTED]
+    size = ArchiveResult.objects.filter(snapshot__in=counted).aggregate(size=Sum("output_size"))["size"] or 0
+    first = list(Snapshot.objects.filter(pk__in=counted[:5]).order_by("-pk"))
+    return RemovalPlan(len(counted), size, len(found) > len(counted), first)

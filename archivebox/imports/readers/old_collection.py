@@ -37,7 +37,6 @@ from archivebox.lib.files import iter_statuses, read_regular
 
 Row = Mapping[str, object]
 _KEY = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}")
-MOST_DEPTH = 100
 _BATCH = 200
 """Pages whose tags and results are read together."""
 _VERSIONS = (
@@ -133,7 +132,7 @@ class OldDatabase:
             bookmarked_at=closest_moment(row.get("bookmarked_at"), timestamp),
             results=tuple(results.get(key, ())),
             former_id=UUID(key) if isinstance(key, str) and _KEY.fullmatch(key) else None,
-            depth=max(0, min(_number(row.get("depth")), MOST_DEPTH)),
+            depth=max(0, min(_number(row.get("depth")), 100)),
             note=_text(row, "notes"),
         )
 
@@ -330,8 +329,7 @@ class OldCollection(InterruptibleReader):
 
     def _captured_first(self, page: OldPage) -> OldPage:
         """Without what ran in the folder of a later capture."""
-        own = tuple(one for one in page.results if one.ran_in not in self._again)
-        return page if len(own) == len(page.results) else replace(page, results=own)
+        return replace(page, results=tuple(one for one in page.results if one.ran_in not in self._again))
 
     def _captured_again(self, timestamp: str) -> OldPage:
         assert self._database is not None  # noqa: S101 - it has told of it

@@ -21,7 +21,6 @@ from archivebox.imports.import_folder import LeftOutList
 from archivebox.imports.page_files import Transfer
 from archivebox.jobs.at_once import can_undo, do, undo
 from archivebox.jobs.begin import JobRefusedError, JobRequest
-from archivebox.jobs.dry_run import dry_run
 from archivebox.jobs.importing import is_waiting
 from archivebox.jobs.models import Job
 from archivebox.jobs.permission import failures_among, visible_failures, visible_jobs
@@ -29,6 +28,7 @@ from archivebox.lib.csv_lines import csv_line
 from archivebox.lib.jsonl import JSON
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.query import QueryError
+from archivebox.search.removal import plan_removal
 from archivebox.web.auth.page_access import account_of, requires
 from archivebox.web.page.list_paging import page_of, page_within
 
@@ -135,7 +135,7 @@ def _chosen(request: HttpRequest) -> tuple[str | None, list[UUID], Job | None]:
 def _ask(request: HttpRequest, query: str | None, keys: list[UUID]) -> HttpResponse:
     """How many pages and bytes a removal concerns, and whether that is meant."""
     context = {
-        "plan": dry_run(query, keys, viewer_scope(request.user)),
+        "plan": plan_removal(query, keys, viewer_scope(request.user)),
         "query": query,
         "keys": keys,
         "back": _back(request),

@@ -25,9 +25,7 @@ from archivebox.core.crawl_control.process_retention import cleanup_today
 from archivebox.core.intake.batches import remove_abandoned
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.jobs.measuring import measure_when_idle
-from archivebox.jobs.purging import purge_today
-from archivebox.jobs.storage_upkeep import StorageUpkeep, StoreUpkeep
-from archivebox.jobs.upload_cleanup import remove_unneeded_uploads
+from archivebox.jobs.storage_upkeep import StorageUpkeep, StoreUpkeep, purge_today, remove_unneeded_uploads
 from archivebox.lib import processes
 from archivebox.lib.boot_clock import seconds_since_boot
 from archivebox.lib.file_watch import FileWatcher

@@ -19,8 +19,8 @@ from archivebox.base_models.users import system_user
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.core.tags.assign_tags import tag
+from archivebox.export import wacz
 from archivebox.export.formats import FORMATS
-from archivebox.export.wacz import index
 from archivebox.export.writer import PartFiles
 from archivebox.export.zip_parts import DIRECTORY, end_zip, zip_part
 from archivebox.jobs.action import DeferredError
@@ -288,7 +288,7 @@ def test_an_index_is_sorted_in_blocks_that_are_packed_alone(tmp_path: Path, monk
     lost.mkdir()
     monkeypatch.chdir(lost)
     lost.rmdir()  # what does not fit into memory lies beside the files
-    index.write_index(files["lines"], files["packed"], files["blocks"])
+    wacz.write_index(files["lines"], files["packed"], files["blocks"])
     files.close()
     listed = (tmp_path / "whole.blocks").read_text().splitlines()[1:]
     found = []

@@ -23,7 +23,7 @@ from archivebox.jobs.inspecting import ImportChoices
 from archivebox.jobs.models import Job
 from archivebox.jobs.runner import end_lease
 from archivebox.jobs.source_inspection import report_of
-from archivebox.jobs.upload_cleanup import LASTS, remove_unneeded_uploads
+from archivebox.jobs.storage_upkeep import LASTS, remove_unneeded_uploads
 from tests.job_runner import carried_out, leased
 from tests.old_collection import make_old_collection
 from tests.unit.imports.archives import Said, write_warc

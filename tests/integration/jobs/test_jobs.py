@@ -28,8 +28,8 @@ from archivebox.jobs.action import GONE
 from archivebox.jobs.actions import ACTIONS
 from archivebox.jobs.begin import JobRefusedError, JobRequest, add_parts, begin, next_selected
 from archivebox.jobs.models import Job, JobFailure
-from archivebox.jobs.purging import purge_today
 from archivebox.jobs.runner import end_lease, next_part, write_part
+from archivebox.jobs.storage_upkeep import purge_today
 from archivebox.lib.jsonl import JSON
 from archivebox.replay.scripts.view import create_script_view, memory_of_view
 from archivebox.search.query import QueryError
