@@ -105,7 +105,9 @@ setInterval(() => {
   }
 }, 1000);
 // A page loaded anew would not go where the form leads that was just sent.
-document.addEventListener("submit", event => { isLeaving ||= !event.defaultPrevented; });
+document.addEventListener("submit", event => {
+  isLeaving ||= !event.defaultPrevented || Boolean(event.submitter?.matches("[data-stays]"));
+});
 addEventListener("pageshow", event => {
   isLeaving = false;
   if (event.persisted) listen();
