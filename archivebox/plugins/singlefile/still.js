@@ -11,7 +11,7 @@
   const MADE = /:popover-open|:modal|:state\(([\w-]+)\)/g; // what no element is without scripts
   const RAISED = ":popover-open, :modal";
   const LETTERS = "AaBbGgMmWwXx il019&@";
-  const before = []; // [element, attribute, value]
+  const before = []; // what takes a change back
   const added = []; // styles
   const replaced = []; // [object, name] of properties that SingleFile finds in place of the browser's
   const pictures = new Map(); // element: its picture
@@ -26,20 +26,22 @@
     return found;
   };
   const attribute = (node, name, value) => {
-    before.push([node, name, node.getAttribute(name)]);
+    const was = node.getAttribute(name);
+    before.push(() => (was === null ? node.removeAttribute(name) : node.setAttribute(name, was)));
     if (value === null) node.removeAttribute(name);
     else node.setAttribute(name, value);
   };
+  // A page's policy may forbid attributes of style, but not what is set by itself (CSP 3, 8.3).
   const style = (node, properties) => {
-    before.push([node, "style", node.getAttribute("style")]);
+    const was = node.getAttribute("style");
+    before.push(() => {
+      if (was === null) node.removeAttribute("style");
+      else node.style.cssText = was;
+    });
     for (const [name, value] of Object.entries(properties)) node.style.setProperty(name, value, "important");
   };
-  // A page's policy may forbid attributes of style, but not what is set by itself (CSP 3, 8.3).
   const restore = (first = 0) => {
-    for (const [node, name, value] of before.splice(first).reverse())
-      if (value === null) node.removeAttribute(name);
-      else if (name === "style" && node.style) node.style.cssText = value;
-      else node.setAttribute(name, value);
+    for (const takeBack of before.splice(first).reverse()) takeBack();
   };
   const add = (tree, text) => added.push((tree.head ?? tree).appendChild(Object.assign(document.createElement("style"), { textContent: text })));
   const replace = (object, name, property) => {
