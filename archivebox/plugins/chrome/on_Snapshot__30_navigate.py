@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import time
 
 from answers import PUTS_OFF, check_of, declared_type, refresh_of, retry_after
@@ -30,6 +31,7 @@ from archivebox.plugins.base import (
     misconfigured,
     page_lost,
     set_deadline,
+    sibling,
     succeeded,
     try_again,
     waiting,
@@ -38,6 +40,7 @@ from archivebox.plugins.base import (
 from archivebox.plugins.base.cdp import CallTimeout, CDPError, CDPEvent, CommandFailed, TargetGone
 from archivebox.plugins.base.files import remove
 from archivebox.plugins.base.media_types import is_page
+from archivebox.plugins.base.responses import INDEX
 from archivebox.plugins.base.stopping import TimeIsOver
 from archivebox.plugins.base.tab import MARGIN, Tab, script_value
 
@@ -49,6 +52,8 @@ FILE = "navigation.json"
 STOP_TIME = 1.0  # seconds for Page.stopLoading to be told of
 QUIET_MAX = 3.0  # seconds after the load event in which the page has to become quiet
 NAVIGATIONS_MAX = 10  # by the page itself, after which it is stopped: a refresh loop
+FILES_TIME = 10.0  # seconds for files that were on their way at a stop, which the recorder then fetches
+FILES_PAUSE = 1.5  # seconds without one of them, after which no more is waited for
 CALM_TIME = 0.2  # seconds without a new document after which a stop counts
 RELOADS_MOST = 5  # by one page that is waited for; one that goes on and on is what it is
 STOPS = 10
@@ -397,6 +402,16 @@ class PageNavigation:
         return round(moment - self._started, 3) if moment else None
 
 
+def wait_for_recorder() -> None:
+    """Leave the page as it is while the recorder fetches what the stop has cut off: afterwards the tab may be closed."""
+    index = os.path.join(sibling("responses"), INDEX)
+    end, size, grew_at = time.monotonic() + FILES_TIME, -1, time.monotonic()
+    while (now := time.monotonic()) < min(end, grew_at + FILES_PAUSE) and os.path.exists(index):
+        before, size = size, os.path.getsize(index)
+        grew_at = now if size != before else grew_at
+        time.sleep(CALM_TIME)
+
+
 def main() -> None:
     hook, settings = Hook.from_argv(), Settings()
     if not hook.url.lower().startswith(("http://", "https://")):
@@ -407,6 +422,8 @@ def main() -> None:
         tab = Tab.attach(".")
         navigation = PageNavigation(tab, hook.url, settings)
         navigation.go()
+        if navigation.stopped:
+            wait_for_recorder()
         record = navigation.record(hook)
         tab.close()
     except TargetGone as error:
