@@ -48,8 +48,8 @@ COMMAND = group(
         command(
             "verify",
             "snapshot.body:verify",
-            "Compare its files with their hashes, and these with their signature; exit status 1 if anything differs.",
-            [word("id", "ID|URL")],
+            "Compare files with their hashes, and these with their signature; exit status 1 if anything differs.",
+            [words("ids", "ID|URL...", required=True)],
         ),
         command("sign", "snapshot.body:sign", "Sign unsigned snapshots whose files have not changed.", [IDS]),
         command("pause", "snapshot.body:pause", "Stop it without losing anything.", [IDS]),

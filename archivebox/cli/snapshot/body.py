@@ -9,7 +9,7 @@ from archivebox.cli.select import find_snapshot
 from archivebox.cli.session import Session
 from archivebox.cli.values import find_all
 from archivebox.contract.verdicts import judge
-from archivebox.core.evidence.verification import NO_HASHES, list_signature, sign_unsigned, verdict_on
+from archivebox.core.evidence.verification import NO_HASHES, DigestCache, list_signature, sign_unsigned, verdict_on
 from archivebox.core.models import Snapshot
 from archivebox.crawls import control
 from archivebox.hooks import outputs_of
@@ -45,12 +45,16 @@ def show(session: Session, *, id: str) -> int:  # noqa: A002 - the argument's na
     return 0
 
 
-def verify(session: Session, *, id: str) -> int:  # noqa: A002 - the argument's name
-    """Say of its files and of the signature whether they are as they were kept."""
-    snapshot = find_snapshot(id)
-    verdict = verdict_on(snapshot)
+def verify(session: Session, *, ids: tuple[str, ...]) -> int:
+    """Say of the files of each and of its signature whether they are as they were kept."""
+    digests = DigestCache()
+    return max([_verify(session, snapshot, digests) for snapshot in map(find_snapshot, ids)])
+
+
+def _verify(session: Session, snapshot: Snapshot, digests: DigestCache) -> int:
+    verdict = verdict_on(snapshot, digests=digests)
     if verdict is None:
-        session.out.warn(NO_HASHES)
+        session.out.warn(f"{snapshot.url}: {NO_HASHES}")
         return 1
     said = verdict.signature.statement if verdict.signature else None
     record = {
@@ -60,7 +64,7 @@ def verify(session: Session, *, id: str) -> int:  # noqa: A002 - the argument's 
         "sentences": verdict.sentences,
         "signature": asdict(said) if said else None,
     }
-    session.out.event(record, " ".join(verdict.sentences))
+    session.out.event(record, f"{snapshot.url}: {' '.join(verdict.sentences)}")
     return 0 if verdict.is_whole else 1
 
 

@@ -402,10 +402,10 @@ class PageNavigation:
         return round(moment - self._started, 3) if moment else None
 
 
-def wait_for_recorder() -> None:
-    """Leave the page as it is while the recorder fetches what the stop has cut off: afterwards the tab may be closed."""
+def wait_for_recorder(seconds: float) -> None:
+    """Leave the page as it is while the recorder fetches what the stop has cut off: later the tab may be closed."""
     index = os.path.join(sibling("responses"), INDEX)
-    end, size, grew_at = time.monotonic() + FILES_TIME, -1, time.monotonic()
+    end, size, grew_at = time.monotonic() + seconds, -1, time.monotonic()
     while (now := time.monotonic()) < min(end, grew_at + FILES_PAUSE) and os.path.exists(index):
         before, size = size, os.path.getsize(index)
         grew_at = now if size != before else grew_at
@@ -423,7 +423,7 @@ def main() -> None:
         navigation = PageNavigation(tab, hook.url, settings)
         navigation.go()
         if navigation.stopped:
-            wait_for_recorder()
+            wait_for_recorder(min(FILES_TIME, settings.timeout("CHROME") * 0.2))
         record = navigation.record(hook)
         tab.close()
     except TargetGone as error:
