@@ -68,8 +68,12 @@ def has_lost_database(folder: DataFolder) -> bool:
     """
     if not _has_no_tables(folder):
         return False
-    traces = (folder.users.glob("*/snapshots/*/*/*"), folder.run.glob("schema.*"), folder.root.glob("search.sqlite3"))
+    traces = (_pages(folder), folder.run.glob("schema.*"), folder.root.glob("search.sqlite3"))
     return any(map(any, traces)) and _has_no_tables(folder)
+
+
+def _pages(folder: DataFolder) -> Iterator[Path]:
+    return folder.users.glob("*/snapshots/*/*/*")
 
 
 def _has_no_tables(folder: DataFolder) -> bool:
@@ -112,7 +116,14 @@ def refuse_others(folder: DataFolder) -> None:
 
 def refuse_lost_database(folder: DataFolder) -> None:
     """CollectionError where the database is lost: a new one would know none of the pages."""
-    if has_lost_database(folder):
+    if database_url(folder):
+        if not _server_has("core_snapshot", unanswered=True) and any(_pages(folder)):
+            raise CollectionError(
+                f"{folder.root} has pages, and the database of DATABASE_URL has no tables. Nothing was changed. "
+                "Restore its backup (docs/backup.md), or correct DATABASE_URL. `archivebox init --force` begins anew, "
+                "without the pages that are there."
+            )
+    elif has_lost_database(folder):
         raise CollectionError(
             f"{folder.root} has a collection without its database: {folder.database} is missing or empty. Nothing was "
             f"changed. `archivebox --data-dir NEW restore BACKUP` restores a backup into a new folder, and copies of "

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from tests.acceptance.cli.conftest import typist
+from tests.databases import database_of
 
 COMMANDS = (
     "status",
@@ -58,3 +61,18 @@ def test_a_collection_begins_anew_where_that_is_said(tmp_path: Path) -> None:
     assert cli("add", "--bg", URL).code == 0
     assert cli("init", "--force").code == 0, "it takes nothing away"
     assert [record["url"] for record in cli("list").records] == [URL]
+
+
+@pytest.mark.database
+@pytest.mark.skipif("DATABASE_URL" not in os.environ, reason="it is asked of PostgreSQL")
+def test_pages_whose_database_on_a_server_has_no_tables_are_refused(tmp_path: Path) -> None:
+    cli = typist(tmp_path)
+    assert cli("add", "--plugins=hashes", URL).code == 0
+    with psycopg.connect(database_of(tmp_path / "data")["DATABASE_URL"], autocommit=True) as server:
+        server.execute("DROP SCHEMA public CASCADE")
+        server.execute("CREATE SCHEMA public")
+    for words in ("list", "add --bg http://127.0.0.1:9/", "init"):
+        refused = cli(*words.split())
+        assert (refused.code, "of DATABASE_URL has no tables" in refused.err) == (2, True), (words, refused)
+    assert cli("init", "--force").code == 0
+    assert cli("list").records == []
