@@ -1,20 +1,16 @@
 """Owns lists that are printed as CSV or HTML."""
 
-import csv
 import html
-import io
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.output import Output, Record
+from archivebox.lib.csv_lines import csv_line
 from archivebox.lib.suggestions import did_you_mean
-
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""Beginnings of a cell that a spreadsheet would run (OWASP, CSV injection)."""
 
 
 def write_csv(out: Output, fields: str, records: Iterable[Record], *, with_headers: bool) -> None:
@@ -23,10 +19,10 @@ def write_csv(out: Output, fields: str, records: Iterable[Record], *, with_heade
     if not names:
         raise BadInputError("Name the fields that --csv is to print, such as --csv=url,title.")
     if with_headers:
-        out.text(_line(names))
+        out.text(csv_line(names, "\n"))
     for record in records:
         _refuse_unknown(names, record)
-        out.text(_line([_cell(record, name) for name in names]))
+        out.text(csv_line([_cell(record, name) for name in names], "\n"))
 
 
 def _refuse_unknown(names: Iterable[str], record: Record) -> None:
@@ -45,12 +41,6 @@ def _cell(record: Record, name: str) -> str:
     if isinstance(value, list | tuple):
         return ",".join(map(str, value))
     return json.dumps(value, default=str) if isinstance(value, dict | bool) else str(value)
-
-
-def _line(cells: Sequence[str]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow([f"'{cell}" if cell.startswith(FORMULA) else cell for cell in cells])
-    return text.getvalue()
 
 
 # --- fields of ArchiveBox 0.7 that are made from ours -----------------------------------------------------------

@@ -19,7 +19,7 @@ _SETTING_NAME = re.compile(r"[A-Z][A-Z0-9_]*", re.ASCII)
 _LOCAL_NAME = re.compile(
     r"(?:^|_)(?:BINARY|ARGS|ARGS_EXTRA|DIR|FILES?|EXTENSIONS?)$"  # programs, their options, places
     r"|_(?:(?<!^BASE_)(?<!^REPLAY_)URL|ENDPOINT|HOST_NAME|PORT|ISSUER)$"  # who is asked
-    r"|^MACHINE_ID$",
+    r"|^(?:MACHINE_ID|TRUSTED_PROXIES|REVERSE_PROXY_USER_HEADER)$",  # who is believed
     re.ASCII,
 )
 _MACHINE_NAME = re.compile(r"(?:^|_)(?:BINARY|DIR|FILE|ADDR)$|^DATABASE_URL$|^MACHINE_ID$", re.ASCII)
@@ -67,7 +67,8 @@ class SettingSpec:
         """Whether it is set from a terminal alone.
 
         It names a program, its options, or a place on the machine: who sets it can run anything there. Or it names
-        whom we ask: who sets it is sent the password that goes with it.
+        whom we ask: who sets it is sent the password that goes with it. Or whose word on who has logged in is taken:
+        who sets it logs in as anybody.
         """
         return self.type != "boolean" and bool(_LOCAL_NAME.search(self.name))
 

@@ -176,7 +176,7 @@ def _import_setting(name: str, text: str) -> None:
 
 def _checked(spec: SettingSpec, text: str) -> str:
     if spec.is_local:
-        raise _LeftOutError(f"{spec.name} names a program, its options, a path or a server: set it yourself.")
+        raise _LeftOutError(f"{spec.name} names a program, its options, a path, a server or a proxy: set it yourself.")
     value = check_value(spec, text)
     if value is True and spec.name in OPENED_BY:
         raise _LeftOutError(f"{spec.name} would open this collection to everyone: set it yourself.")

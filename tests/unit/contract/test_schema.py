@@ -143,6 +143,11 @@ def test_a_setting_says_whether_a_crawl_can_have_a_value_of_its_own() -> None:
     assert scopes == {"P_ENABLED": "machine", "P_TIMEOUT": "machine", "P_PORT": "collection"}
 
 
+@pytest.mark.parametrize("name", ["TRUSTED_PROXIES", "REVERSE_PROXY_USER_HEADER", "WGET_BINARY", "MACHINE_ID"])
+def test_what_gives_the_rights_of_others_is_set_from_a_terminal_alone(name: str) -> None:
+    assert SettingSpec(name, "string", "", "").is_local
+
+
 def test_what_is_declared_is_kept() -> None:
     schema, warnings = read_schema(
         "ytdlp",
