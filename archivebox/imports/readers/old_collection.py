@@ -34,11 +34,13 @@ from archivebox.imports.readers.old_page import (
 )
 from archivebox.lib.batches import batches
 from archivebox.lib.files import iter_statuses, read_regular
+from archivebox.lib.links.databases import limit_work, open_untrusted, plain_tables, refuse_journal_of_several
+from archivebox.lib.links.link import LinkFileError
 
 Row = Mapping[str, object]
 _KEY = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}")
-_BATCH = 200
-"""Pages whose tags and results are read together."""
+_BATCH = 50
+"""Pages whose tags and results are read together; a row of a hostile file may have 16 MB."""
 _VERSIONS = (
     ("machine_process", "0.9"),
     ("core_archiveresult.plugin", "0.9"),
@@ -54,7 +56,7 @@ _VERSIONS = (
 class OldDatabase:
     """A copy of the database, so that no lock, journal or shared memory is written in the source.
 
-    sqlite3.DatabaseError where it is damaged, OSError where it cannot be copied.
+    sqlite3.DatabaseError or LinkFileError where it is damaged or hostile, OSError where it cannot be copied.
     """
 
     def __init__(self, path: Path) -> None:
@@ -64,14 +66,12 @@ class OldDatabase:
             source = path.with_name(path.name + suffix)
             if source.is_file() and not source.is_symlink():
                 shutil.copyfile(source, copy.with_name(copy.name + suffix))
-        self._connection = sqlite3.connect(copy, check_same_thread=False)
-        self._connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-        tables = self._connection.execute(
-            "SELECT t.name, c.name FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table'"
-        )
+        refuse_journal_of_several(copy.with_name(f"{copy.name}-journal"))
+        self._connection, self._path = open_untrusted(copy), copy
         self._columns: dict[str, set[str]] = {}
-        for table, column in tables:
-            self._columns.setdefault(str(table), set()).add(str(column))
+        for table in plain_tables(self._connection):
+            columns = self._connection.execute("SELECT name FROM pragma_table_info(?)", [table])
+            self._columns[table] = {str(column) for (column,) in columns}
         self._connection.row_factory = sqlite3.Row
         if not self._has("core_snapshot", "timestamp"):
             raise sqlite3.DatabaseError("It has no table of pages.")
@@ -167,6 +167,7 @@ class OldDatabase:
         return column in columns if column else bool(columns)
 
     def _rows(self, query: str, *values: object) -> Iterator[Row]:
+        limit_work(self._connection, self._path)
         for row in self._connection.execute(query, values):
             yield dict(row)
 
@@ -403,7 +404,7 @@ def open_old_collection(path: Path) -> Reader | None:
     if origin.is_older:
         try:
             database = OldDatabase(index)
-        except sqlite3.DatabaseError:
+        except (sqlite3.DatabaseError, LinkFileError):
             return OldCollection(path, None)
         return OldCollection(path, database)
     if origin not in {Origin.NOBODYS, Origin.DAMAGED}:

@@ -53,8 +53,8 @@ def read_history(file: BinaryIO, _base: str = "") -> Iterator[Link]:
 
 def _read(file: BinaryIO, *, visits: bool) -> Iterator[Link]:
     try:
-        with _copied(file) as path, closing(_opened(path)) as database:
-            tables = _tables(database)
+        with _copied(file) as path, closing(open_untrusted(path)) as database:
+            tables = plain_tables(database)
             if tables >= _FIREFOX:
                 _allow_only(database, _FIREFOX)
                 yield from _visited(database, _VISITED_FIREFOX) if visits else _bookmarks(database)
@@ -109,10 +109,11 @@ def _copy(file: BinaryIO, copy: Path) -> None:
         if (path := _place(file)) and Path(f"{path}{ending}").is_file():
             with suppress(FileNotFoundError):  # the browser has just closed it
                 shutil.copyfile(f"{path}{ending}", beside)
-    _refuse_journal_of_several(Path(f"{copy}-journal"))
+    refuse_journal_of_several(Path(f"{copy}-journal"))
 
 
-def _refuse_journal_of_several(journal: Path) -> None:
+def refuse_journal_of_several(journal: Path) -> None:
+    """LinkFileError for a journal by which SQLite would delete another file."""
     if not journal.is_file():
         return
     with journal.open("rb") as file:
@@ -147,21 +148,25 @@ def _place(file: BinaryIO) -> Path | None:
         return None
 
 
-def _opened(path: Path) -> sqlite3.Connection:
-    """Nothing that a hostile schema holds is run, and no more is done than reading the file takes."""
+def open_untrusted(path: Path) -> sqlite3.Connection:
+    """A database that lies alone in its folder: nothing that a hostile schema holds is run."""
     database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
     database.text_factory = lambda raw: raw.decode("utf-8", "replace").replace("\0", "\ufffd")
-    size = sum(one.stat().st_size for one in path.parent.iterdir())
-    left = (_STEPS_ALWAYS + _STEPS_A_BYTE * size) // _STEPS_PER_CALL
-    steps = iter(range(left))
-    database.set_progress_handler(lambda: next(steps, None) is None, _STEPS_PER_CALL)
+    limit_work(database, path)
     for setting in ("trusted_schema = OFF", "cell_size_check = ON", "query_only = ON"):
         database.execute(f"PRAGMA {setting}")
     return database
 
 
-def _tables(database: sqlite3.Connection) -> set[str]:
+def limit_work(database: sqlite3.Connection, path: Path) -> None:
+    """From now on no more is done than reading the file takes; sqlite3.OperationalError (SQLITE_INTERRUPT) beyond."""
+    size = sum(one.stat().st_size for one in path.parent.iterdir())
+    steps = iter(range((_STEPS_ALWAYS + _STEPS_A_BYTE * size) // _STEPS_PER_CALL))
+    database.set_progress_handler(lambda: next(steps, None) is None, _STEPS_PER_CALL)
+
+
+def plain_tables(database: sqlite3.Connection) -> set[str]:
     """Plain tables without computed columns: a view, virtual table or expression could run anything."""
     return {str(name) for (name,) in database.execute(_TABLES)}
 

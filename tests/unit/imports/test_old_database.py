@@ -40,3 +40,17 @@ def test_a_damaged_database_leaves_no_copy(tmp_path: Path) -> None:
     with pytest.raises(sqlite3.DatabaseError):
         OldDatabase(path)
     assert copies() == []
+
+
+HOSTILE = "timestamp TEXT, url TEXT AS (hex(zeroblob(400000000)))"
+
+
+def test_columns_that_are_computed_are_never_computed(tmp_path: Path) -> None:
+    """One row of them took 9.3 GB of memory; no ArchiveBox has made any."""
+    path = tmp_path / "index.sqlite3"
+    with closing(sqlite3.connect(path)) as source:
+        source.execute(f"CREATE TABLE core_snapshot (id TEXT, {HOSTILE})")
+        source.execute("INSERT INTO core_snapshot (id, timestamp) VALUES ('1', '1700000000.5')")
+        source.commit()
+    with pytest.raises(sqlite3.DatabaseError, match="no table of pages"):
+        OldDatabase(path)
