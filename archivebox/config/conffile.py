@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,6 +31,20 @@ def read_conf(path: Path) -> dict[str, str]:
     ``KEY = value`` a line; ``[SECTIONS]`` and comments (``#``, ``;``) are tolerated, indented lines continue a
     value, one pair of quotes around a value is taken off, the last of two wins.
     """
+    return dict(_settings_of(path, _version_of(path)))
+
+
+def _version_of(path: Path) -> tuple[int, ...]:
+    """Changes when the file does; empty for one that is not there."""
+    try:
+        status = path.stat()
+    except OSError:
+        return ()
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+@lru_cache(maxsize=4)  # a command asks several times; 20 MB of comments took a second each time
+def _settings_of(path: Path, _version: tuple[int, ...]) -> Mapping[str, str]:
     return {line.key: line.value for line in _parse(path, _lines(path))}
 
 
@@ -56,9 +71,13 @@ def _lines(path: Path) -> list[str]:
     try:
         return path.read_text("utf-8-sig").removesuffix("\n").split("\n")
     except FileNotFoundError:
+        if path.is_symlink():
+            raise ConfError(f"{path} is a link to {path.readlink()}, which is not there") from None
         return []
     except UnicodeDecodeError as error:
         raise ConfError(f"{path} is not text in UTF-8 (at byte {error.start})") from None
+    except OSError as error:
+        raise ConfError(f"{path} cannot be read: {error.strerror}") from None
 
 
 def _parse(path: Path, lines: list[str]) -> list[_SettingLines]:

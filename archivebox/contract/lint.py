@@ -21,6 +21,7 @@ from archivebox.contract.hook import Hook
 from archivebox.contract.hooknames import EVENTS
 from archivebox.contract.ordering import names, waits
 from archivebox.contract.schema import SettingSpec, prefix
+from archivebox.lib.processes.launch import missing_interpreter
 
 Level = Literal["error", "warning"]
 
@@ -80,8 +81,9 @@ def _lint_cut_off(plugins: Mapping[str, Plugin], cut_off: Collection[str]) -> It
 
 def _lint_syntax(hook: Hook) -> str:
     """Why the script's own language refuses it, else nothing; nothing of it is run."""
-    if hook.interpreter == "self":
-        return ""  # whichever language its first line names
+    if hook.interpreter == "self":  # whichever language its first line names
+        missing = missing_interpreter(hook.path)
+        return f"its first line names an interpreter that is not there: {missing}" if missing else ""
     if hook.name.extension == "py":
         try:
             compile(hook.path.read_bytes(), hook.file_name, "exec", dont_inherit=True)

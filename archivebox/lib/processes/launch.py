@@ -64,9 +64,13 @@ def _refuse_missing(program: Path, path: str | None) -> None:
     if not os.access(program, os.X_OK):
         number = errno.EACCES if program.exists() else errno.ENOENT
         raise OSError(number, os.strerror(number), str(program))
-    with program.open("rb") as script:
-        first = script.readline(256)
-    if first.startswith(b"#!") and first[2:].strip():
-        interpreter = Path(os.fsdecode(first[2:].split()[0]))
-        if not interpreter.exists():
-            raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), str(interpreter))
+    if missing := missing_interpreter(program):
+        raise OSError(errno.ENOENT, f"{program.name} names an interpreter that is not there", missing)
+
+
+def missing_interpreter(script: Path) -> str:
+    """The program that the first line of a script names, where there is none; else nothing."""
+    with script.open("rb") as file:
+        first = file.readline(256)
+    named = first[2:].split()[:1] if first.startswith(b"#!") else []
+    return next((os.fsdecode(one) for one in named if not os.path.exists(one)), "")  # noqa: PTH110 - bytes as they are

@@ -117,3 +117,20 @@ def test_two_writers_take_turns(conf: Path) -> None:
     for thread in threads:
         thread.join()
     assert {f"KEY_{number}" for number in range(12)} <= read_conf(conf).keys()
+
+
+def test_what_is_in_place_of_the_file_is_named(conf: Path, tmp_path: Path) -> None:
+    conf.unlink()
+    conf.mkdir()
+    with pytest.raises(ConfError, match=r"ArchiveBox.conf cannot be read: Is a directory"):
+        read_conf(conf)
+    conf.rmdir()
+    conf.symlink_to(tmp_path / "gone")
+    with pytest.raises(ConfError, match=r"is a link to .*gone, which is not there"):
+        read_conf(conf)
+
+
+def test_a_file_is_read_again_when_it_has_changed(conf: Path) -> None:
+    for value in ("60", "61", "9"):
+        conf.write_text(f"TIMEOUT = {value}\n")
+        assert [read_conf(conf)["TIMEOUT"] for _ in range(2)] == [value, value]

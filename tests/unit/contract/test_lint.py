@@ -129,6 +129,17 @@ def test_a_script_that_its_language_refuses_is_an_error(tmp_path: Path, name: st
     assert [message.startswith(complaint) for message in found] == ([True] if complaint else [])
 
 
+def test_a_script_whose_interpreter_is_not_there_is_an_error(tmp_path: Path) -> None:
+    script = tmp_path / "p" / "on_Snapshot__60_x.sh"
+    script.parent.mkdir()
+    script.write_text("#!/no/such/shell\n")
+    script.chmod(0o755)
+    (message,) = lint(discover_plugins(tmp_path, bundled=tmp_path / "none"))
+    assert (message.level, message.text) == (
+        "error", "its first line names an interpreter that is not there: /no/such/shell",
+    )  # fmt: skip
+
+
 def test_a_hook_that_was_cut_off_is_named(tmp_path: Path) -> None:
     (tmp_path / "p").mkdir()
     names = ["63_plain.bg.py", "64_finite.finite.bg.py", "65_daemon.daemon.bg.py"]
