@@ -82,13 +82,13 @@ def _finite(digits: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _integer(digits: str) -> int | float | None:
+def parse_integer(digits: str) -> int | float | None:
     if len(digits) > 20 or abs(int(digits)) > MAX_INTEGER:
         return _finite(digits)
     return int(digits)
 
 
-_decode = json.JSONDecoder(parse_constant=_no_number, parse_float=_finite, parse_int=_integer).decode
+_decode = json.JSONDecoder(parse_constant=_no_number, parse_float=_finite, parse_int=parse_integer).decode
 
 
 def _too_deep(line: str) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)b?", re.IGNORECASE)
+_SIZE = re.compile(r"(\d{1,18}(?:\.\d+)?)\s*([kmgt]?)b?", re.IGNORECASE)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 

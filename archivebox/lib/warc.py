@@ -60,7 +60,7 @@ def _record_head(line: bytes, file: BinaryIO) -> tuple[dict[str, str], int]:
         raise NotWarcError(line[:40].decode("latin-1"))
     headers = read_headers(file)
     length = headers.get("content-length", "")
-    if not (length.isascii() and length.isdigit()):
+    if not (length.isascii() and length.isdigit() and len(length) < 19):
         raise NotWarcError("a record without its length")
     return headers, int(length)
 

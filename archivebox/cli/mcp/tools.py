@@ -64,7 +64,8 @@ def add(arguments: Mapping[str, JSON]) -> str:
     except RequestRefusedError as error:
         raise ToolError(str(error)) from None
     pages: list[JSON] = [_page(one) for one in crawl.snapshot_set.order_by("id")]
-    return jsonl.text({"crawl": str(crawl.pk), "pages": pages, "at_work": orchestrator_is_running()})
+    said: dict[str, JSON] = {"crawl": str(crawl.pk), "visibility": crawl.visibility}
+    return jsonl.text({**said, "pages": pages, "at_work": orchestrator_is_running()})
 
 
 def status(arguments: Mapping[str, JSON]) -> str:
@@ -132,7 +133,8 @@ TOOLS = {
         text,
     ),
     "add": Tool(
-        "Archive pages permanently, starting now.",
+        "Archive pages permanently, starting now. The answer says who sees them, as the setting VISIBILITY decides: "
+        "public, members (who is logged in) or private (nobody but administrators).",
         {
             "urls": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": ASSISTANT.max_urls},
             "depth": {

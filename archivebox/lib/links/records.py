@@ -53,7 +53,7 @@ def read(file: BinaryIO, _base: str = "") -> Iterator[Link]:
 
 def _read_document(file: BinaryIO) -> Iterator[Link]:
     try:
-        document: JSON = json.loads(whole_text(file))
+        document: JSON = json.loads(whole_text(file), parse_int=jsonl.parse_integer)
     except RecursionError:
         raise LinkFileError("is nested too deeply") from None
     except json.JSONDecodeError as error:

@@ -182,7 +182,7 @@ def piece(request: HttpRequest, job_id: UUID) -> JsonResponse:
     """Keep a piece of a file, which begins at the byte ``?offset=``; says how many bytes are there."""
     job = get_object_or_404(_inspections(request), pk=job_id)
     offset = request.GET.get("offset", "")
-    if not (offset.isascii() and offset.isdigit()):
+    if not (offset.isascii() and offset.isdigit() and len(offset) < 19):
         raise Http404("no such byte")
     try:
         received = inspecting.receive(job, int(offset), request.body)

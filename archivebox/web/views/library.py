@@ -329,7 +329,7 @@ def suggestions_json(request: HttpRequest) -> JsonResponse:
     """``?q=…&at=<cursor>``: what may stand there, and how the query reads so far."""
     text = request.GET.get("q", "")[:MOST_CHARACTERS]
     at = request.GET.get("at", "")
-    cursor = min(int(at), len(text)) if at.isdecimal() else len(text)
+    cursor = min(int(at), len(text)) if at.isdecimal() and len(at) < 9 else len(text)
     found = complete(text, cursor, viewer_scope(request.user)) if text.strip() else initial_suggestions(request)
     suggestions = [asdict(one) for one in found]
     return JsonResponse({"suggestions": suggestions, **asdict(reading_of(text.strip()))})
