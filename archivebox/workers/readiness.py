@@ -50,10 +50,7 @@ def _machine() -> str:
 
 
 def _disk() -> str:
-    try:
-        return DiskSpaceGuard(DATA_FOLDER.root, resolve_settings(base_layers()).get_int("DISK_FREE_MIN")).problem()
-    except OSError as error:
-        return f"The data folder cannot be read: {error.strerror}."
+    return DiskSpaceGuard(DATA_FOLDER.root, resolve_settings(base_layers()).get_int("DISK_FREE_MIN")).problem()
 
 
 def _orchestrator() -> str:

@@ -39,6 +39,7 @@ from archivebox.machine.machine_id import is_fleet
 from archivebox.machine.models import Binary, Machine, Process
 from archivebox.machine.plugin_sets import plugin_differences, report_plugins
 from archivebox.replay.origins import Replay
+from archivebox.workers.queue.disk_space import DiskSpaceGuard
 
 State = Literal["ok", "warning", "error"]
 
@@ -157,12 +158,9 @@ def search_index() -> Iterator[Check]:
 def _disk(settings: Resolved) -> Check:
     place = next(path for path in (DATA_FOLDER.root, *DATA_FOLDER.root.parents) if path.exists())
     free = shutil.disk_usage(place).free
-    least = settings.get_int("DISK_FREE_MIN")
     sentence = f"{free / 1e9:,.1f} GB free."
-    if free < least:
-        return Check(
-            "disk", "error", sentence, f"Free some: below {least / 1e6:,.0f} MB (DISK_FREE_MIN) no work begins."
-        )
+    if problem := DiskSpaceGuard(place, settings.get_int("DISK_FREE_MIN")).problem():
+        return Check("disk", "error", f"{sentence} {problem}", "Make room there, or use another disk.")
     if free < 5 * GIGABYTE:
         return Check("disk", "warning", sentence, "Free some: a page takes 5 to 50 MB, a video much more.")
     return Check("disk", "ok", sentence)

@@ -1,4 +1,4 @@
-"""Whether the disk has room for new work: below ``DISK_FREE_MIN`` none begins."""
+"""Whether the disk has room for new work: below ``DISK_FREE_MIN`` bytes or ``FILES_FREE_MIN`` files none begins."""
 
 import logging
 import os
@@ -9,6 +9,9 @@ log = logging.getLogger(__name__)
 
 POLL_EVERY = 1.0
 """Seconds until who waits for room asks again."""
+
+FILES_FREE_MIN = 1_000
+"""Files that the pages of a few workers make."""
 
 
 class DiskSpaceGuard:
@@ -22,22 +25,31 @@ class DiskSpaceGuard:
 
     def has_space(self) -> bool:
         """Whether new work may begin; asked anew each time: statvfs(2) takes microseconds, a disk fills in moments."""
-        before, self._there = self._there, self._check()
-        if before != self._there:
-            self._tell("The disk has space again: work continues." if self._there else self._sentence())
+        problem = self.problem()
+        if bool(problem) == self._there:
+            self._tell(problem or "The disk has space again: work continues.")
+        self._there = not problem
         return self._there
 
     def problem(self) -> str:
-        """Why no work may begin, in a sentence; empty while it may."""
-        return "" if self._check() else self._sentence()
+        """Why no work may begin, in a sentence; empty while it may.
 
-    def _check(self) -> bool:
-        """A hook writes a page of memory at the least: its log, and the line that says it is started."""
-        disk = os.statvfs(self._folder)
-        return not disk.f_flag & os.ST_RDONLY and disk.f_bavail * disk.f_frsize >= max(self._least, 1 << 20)
-
-    def _sentence(self) -> str:
-        if os.statvfs(self._folder).f_flag & os.ST_RDONLY:
+        A hook writes a page of memory at the least: its log, and the line that says it is started.
+        """
+        try:
+            disk = os.statvfs(self._folder)
+        except OSError as error:
+            return f"The data folder cannot be read ({error.strerror}): no work begins until it can be."
+        if disk.f_flag & os.ST_RDONLY:
             return "The disk can only be read: no work begins until it can be written again."
-        least = max(self._least, 1 << 20) / 1e6
-        return f"Less than {least:,.0f} MB of the disk are free (DISK_FREE_MIN): no work begins until there is more."
+        if disk.f_bavail * disk.f_frsize < (least := max(self._least, 1 << 20)):
+            return (
+                f"Less than {least / 1e6:,.0f} MB of the disk are free (DISK_FREE_MIN): no work begins until there "
+                "is more."
+            )
+        if disk.f_files > 0 and disk.f_favail < FILES_FREE_MIN:  # file systems that make inodes as needed have 0 files
+            return (
+                f"The disk has room for {disk.f_favail:,} more files (inodes; `df -i` shows them): no work begins "
+                f"until there is room for {FILES_FREE_MIN:,}."
+            )
+        return ""
