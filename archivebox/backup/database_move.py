@@ -26,6 +26,7 @@ from archivebox.base_models.work import lease_clock
 from archivebox.config.collection import MOVE_NOTES
 from archivebox.config.database import postgres_settings, sqlite_settings
 from archivebox.config.new_tables import TablesNotMadeError, make_tables
+from archivebox.config.settings import DATA_FOLDER
 from archivebox.lib.batches import batches
 from archivebox.lib.files import locked
 from archivebox.machine.host import ALIVE, Machine
@@ -236,7 +237,7 @@ def _refuse_other_machines() -> None:
 def _source() -> str:
     """The database that rows come from, as people know it."""
     known = connection.settings_dict
-    return f"{known['NAME']}@{known['HOST']}" if connection.vendor == "postgresql" else str(known["NAME"])
+    return f"{known['NAME']}@{known['HOST']}" if connection.vendor == "postgresql" else str(DATA_FOLDER.database)
 
 
 def _copy(model: Model, target: MoveTarget, progress: MoveProgress) -> Iterator[MoveProgress]:

@@ -6,6 +6,7 @@ import click
 
 from archivebox.cli.columns import FORMATS, SORT, ColumnFilter, column_options, lookups_text
 from archivebox.cli.declare import LIMIT, command, flag, words
+from archivebox.cli.session import Needs
 
 EVERY_ROW = flag("--all", "every", text="Every one.")
 YES = flag("--yes", "-y", text="Do it without asking.")
@@ -27,7 +28,7 @@ def list_command(
     """``what``: sentences; ``example``: of a pipe."""
     text = f"{what}\n\n{example}\n\n{lookups_text(columns)}"
     options = [*more, *column_options(columns), LIMIT, SORT, *FORMATS]
-    return command("list", f"{model}.body:list_", text, options)
+    return command("list", f"{model}.body:list_", text, options, needs=Needs.READING)
 
 
 def update_command(

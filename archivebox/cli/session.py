@@ -27,6 +27,7 @@ from archivebox.config.collection import (
     require_collection,
 )
 from archivebox.config.conffile import ConfError
+from archivebox.config.database import is_read_only
 from archivebox.config.early import early_settings
 from archivebox.config.joining import join
 from archivebox.config.resolve import SettingError
@@ -50,6 +51,7 @@ class Needs(Enum):
     NOTHING = "no Django, no data folder, no row"
     MODELS = "Django; it opens the collection itself, or starts a program that records itself"
     ANY = "a collection is opened if there is one"
+    READING = "a collection; neither row nor log of it on a disk that can only be read"
     COLLECTION = "a collection"
     PAGES = "a collection, with the settings and tables of its web pages"
     NEW = "a collection, made if there is none"
@@ -83,11 +85,16 @@ class Session:
     def is_collection(self) -> bool:
         return is_collection(self.folder)
 
-    def open(self, *, create: bool = False, begin_anew: bool = False) -> None:
-        """Open the collection and record this command in it; CollectionError if there is none to open."""
+    def open(self, *, create: bool = False, begin_anew: bool = False, reading: bool = False) -> None:
+        """Open the collection and record this command in it; CollectionError if there is none to open.
+
+        ``reading``: nothing is recorded on a disk that can only be read.
+        """
         if self.process is not None:
             return
-        open_collection(create=create, begin_anew=begin_anew)
+        open_collection(create=create, begin_anew=begin_anew, reading=reading)
+        if reading and is_read_only(self.folder):
+            return
         _refresh_settings()
         logs.set_up(early_settings(self.folder).get_text("LOG_LEVEL"), self.folder.logs / "cli.log")
         self.process = _process_model().current()
@@ -131,8 +138,10 @@ def _prepare_and_run(session: Session, target: str, needs: Needs, given: Globals
             _set_up_django(session.folder, needs)
         body = importlib.import_module(module_name)
     _refuse_early(body, params)
-    if needs in (Needs.COLLECTION, Needs.PAGES, Needs.NEW) or (needs is Needs.ANY and session.is_collection):
-        session.open(create=needs is Needs.NEW)
+    if needs in (Needs.COLLECTION, Needs.READING, Needs.PAGES, Needs.NEW) or (
+        needs is Needs.ANY and session.is_collection
+    ):
+        session.open(create=needs is Needs.NEW, reading=needs in (Needs.ANY, Needs.READING))
     run: Body = getattr(body, function or "run")
     return run(session, **params)
 

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from archivebox.config.applied_migrations import applied_migrations
-from archivebox.config.database import database_url, encoding_problem
+from archivebox.config.database import database_url, encoding_problem, is_read_only
 from archivebox.config.database_copy import DatabaseCopyError, sqlite_damage
 from archivebox.config.migration_backup import back_up_before_migrations
 from archivebox.config.origin import APPLICATION_ID, Origin, origin_of
@@ -39,12 +39,14 @@ def choose_data_dir(option: str | None = None) -> Path:
     Inside of a folder of an older ArchiveBox it is that one, which is then refused by name. Sets ``DATA_DIR``; call it
     before anything of Django is imported.
     """
-    here = DataFolder(Path.cwd())
-    known = here.root if is_collection(here) else _older_archive_around(here.root)
-    chosen = option or os.environ.get("DATA_DIR") or known or here.root / "data"
-    folder = Path(chosen).expanduser().resolve()
+    folder = Path(option or os.environ.get("DATA_DIR") or _folder_around()).expanduser().resolve()
     os.environ["DATA_DIR"] = str(folder)
     return folder
+
+
+def _folder_around() -> Path:
+    here = Path.cwd()
+    return (here if is_collection(DataFolder(here)) else _older_archive_around(here)) or here / "data"
 
 
 def _older_archive_around(place: Path) -> Path | None:
@@ -190,7 +192,10 @@ def refuse_other_encodings(folder: DataFolder) -> None:
 
 
 def refuse_unwritable(folder: DataFolder) -> None:
-    """CollectionError where this user may not write, or the disk is read-only: every command leaves a row and a log."""
+    """CollectionError where this user may not write, or the disk is read-only: commands leave a row and a log.
+
+    Those that list, search and export do without where they must.
+    """
     for path in (folder.root, folder.run, folder.logs, folder.logs / "cli.log", folder.database):
         if os.path.exists(path) and not os.access(path, os.W_OK):  # noqa: PTH110 - False, too, for what is out of reach
             raise CollectionError(
@@ -207,8 +212,10 @@ def refuse_unfinished_move(folder: DataFolder) -> None:
         )
 
 
-def open_collection(*, create: bool, is_move: bool = False, begin_anew: bool = False) -> None:
+def open_collection(*, create: bool, is_move: bool = False, begin_anew: bool = False, reading: bool = False) -> None:
     """Make the collection of ``DATA_DIR`` ready; cheap when nothing is to be done. Needs Django set up.
+
+    Where it can only be read and nothing else is asked (``reading``), it stays as it is.
 
     CollectionError when there is none and ``create`` is not set, or when it is not ours, or, but for the move itself
     (``is_move``), when rows are still being moved there, or, unless it is to ``begin_anew``, when its database is lost.
@@ -225,6 +232,13 @@ def open_collection(*, create: bool, is_move: bool = False, begin_anew: bool = F
     if not create:
         require_collection(folder)
     refuse_other_schemas(folder)
+    if reading and is_read_only(folder):
+        if missing := _own_migrations().difference(applied_migrations(folder)):
+            raise CollectionError(
+                f"{folder.root} was last used by an older version of ArchiveBox ({min(missing)} is missing). Read it "
+                "with that version, or copy it to a disk that can be written to, where it is upgraded."
+            )
+        return
     refuse_unwritable(folder)
     keep_private(folder)  # before anything is made
     stamp = schema_of(folder)

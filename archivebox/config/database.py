@@ -1,6 +1,7 @@
 """Owns which database a collection has: the one that DATABASE_URL names, else a SQLite file in the data folder."""
 
-from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+import os
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
 from archivebox.config.conffile import ConfError
 from archivebox.config.early import early_settings
@@ -21,10 +22,25 @@ def connection_settings(folder: DataFolder) -> dict[str, object]:
     return postgres_settings(url) if url else sqlite_settings(folder)
 
 
+def is_read_only(folder: DataFolder) -> bool:
+    """Whether a data folder can be read and not written, as on a disk that is mounted so."""
+    return os.access(folder.root, os.R_OK) and not os.access(folder.root, os.W_OK)
+
+
+def _mode(folder: DataFolder) -> str:
+    """How SQLite opens the file. It makes none: the disk may be away for a moment, and others make it on purpose.
+
+    On a disk that can only be read, a file whose log was brought into it needs no shared memory (``immutable``).
+    """
+    if not is_read_only(folder):
+        return "mode=rw"
+    return "mode=ro" if folder.database.with_name(f"{folder.database.name}-wal").exists() else "immutable=1"
+
+
 def sqlite_settings(folder: DataFolder) -> dict[str, object]:
     return {
         "ENGINE": "django.db.backends.sqlite3",
-        "NAME": folder.database,
+        "NAME": f"file:{quote(str(folder.database))}?{_mode(folder)}",
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",
             "timeout": 30,

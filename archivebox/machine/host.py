@@ -12,7 +12,9 @@ from django.utils import timezone
 
 from archivebox.base_models.rows import Row
 from archivebox.base_models.wakeups import notify_workers
+from archivebox.config.database import is_read_only
 from archivebox.config.resolve import SettingsResolver
+from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import RefusedRecordError, register
 from archivebox.lib.interfaces import find_interface
 from archivebox.lib.jsonl import JSON
@@ -92,6 +94,10 @@ class Machine(Row):
         if isinstance(known, cls):
             return known
         facts = {**describe_host(), "removed_at": None}
+        if is_read_only(DATA_FOLDER):  # only who reads gets there
+            known = cls.objects.filter(pk=machine_id()).first() or cls(**facts)
+            _current["machine"] = known
+            return known
         machine, created = cls.objects.get_or_create(pk=machine_id(), defaults={**facts, "config": _former_config})
         if not created:
             changed = [name for name, value in facts.items() if getattr(machine, name) != value]

@@ -8,6 +8,7 @@ import platformdirs
 from django.db import connection
 
 from archivebox.base_models.rows import new_id
+from archivebox.config.database import is_read_only
 from archivebox.config.early import early_settings
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.lib.files import atomic_write, locked
@@ -48,6 +49,8 @@ def _id_of_name(name: str) -> UUID:
 
 def _kept_in(path: Path, here: FolderIdentity) -> UUID:
     known = _read(path)
+    if is_read_only(DATA_FOLDER):
+        return known.key if known else new_id()
     if known is None or known.place != here:
         path.parent.mkdir(parents=True, exist_ok=True)
         with locked(path.with_suffix(".lock")):  # several first uses at once agree on one id

@@ -3,6 +3,7 @@
 import click
 
 from archivebox.cli.declare import BG, BY_STDIN, EVERY, command, option, words
+from archivebox.cli.session import Needs
 from archivebox.export.titles import TITLES
 
 FORMATS = ". ".join(f"{name}: {title[0].lower()}{title[1:]}" for name, title in TITLES.items())
@@ -25,4 +26,5 @@ COMMAND = command(
         ),
         BG,
     ],
+    needs=Needs.READING,
 )

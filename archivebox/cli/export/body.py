@@ -3,12 +3,15 @@
 import os
 import shutil
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from uuid import UUID
 
 from archivebox.base_models.keylist import key_list
 from archivebox.base_models.users import system_user
+from archivebox.base_models.visibility import EVERYTHING
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.output import counted
 from archivebox.cli.records import record_of
@@ -18,11 +21,15 @@ from archivebox.cli.session import Session
 from archivebox.cli.stdin import STDIN
 from archivebox.cli.waiting import wait_for_job
 from archivebox.core.models import Snapshot
+from archivebox.export.formats import FORMATS
+from archivebox.export.pages import pages_of
+from archivebox.jobs.actions import Export
 from archivebox.jobs.begin import JobRequest, begin
 from archivebox.jobs.models import Job, JobFailure
+from archivebox.lib.batches import batches
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.quantities import size
-from archivebox.search.query import QueryError
+from archivebox.search.query import QueryError, chosen
 
 FAILURES_SHOWN = 20
 NOTHING_WRITTEN = 1
@@ -51,6 +58,8 @@ def run(
             return NOTHING_WRITTEN
         wanted = replace(wanted, query=None, snapshots=keys, most=len(keys))
     try:
+        if session.process is None:
+            return _write_here(session, wanted, output)
         job = begin(wanted)
     except QueryError as error:
         raise BadInputError(pointed_at(query, error)) from None
@@ -59,6 +68,31 @@ def run(
         return 0
     code = wait_for_job(session, job)
     return code or _hand_out(session, job, output)
+
+
+def _write_here(session: Session, wanted: JobRequest, output: str | None) -> int:
+    """Write it in this process: no job can be put on record in a collection that can only be read."""
+    if output is None:
+        raise BadInputError(f"{session.folder.root} can only be read: name a file in another place with --output.")
+    keys = list(wanted.snapshots)
+    if wanted.query is not None:
+        rows = chosen(wanted.query, EVERYTHING, among=Snapshot.objects.kept(), every=True).rows
+        keys = list(rows.order_by("-pk").values_list("pk", flat=True))
+    failures: dict[UUID, str] = {}
+    with TemporaryDirectory(prefix=".export-", dir=None if output == STDOUT else Path(output).parent) as folder:
+        path = Path(folder, "export")
+        writer = FORMATS[str(wanted.options["format"])].writer(path)
+        for part in batches(keys, Export.batch):
+            failures |= writer.append(pages_of(Snapshot.objects.filter(pk__in=part), EVERYTHING))
+        done = len(keys) - len(failures)
+        if done:
+            writer.finish()
+        writer.close()
+        _tell(session, failures)
+        if not done:
+            session.out.warn(f"No file was written: {_why_nothing(len(keys))}")
+            return NOTHING_WRITTEN
+        return _deliver(session, path, output, {"type": "Export", "done": done, "failed": len(failures)})
 
 
 def _keys_of_records(session: Session, query: str) -> list[UUID]:
@@ -84,36 +118,37 @@ def _refuse(output: str, *, bg: bool) -> None:
 def _hand_out(session: Session, job: Job, output: str | None) -> int:
     """Say where the file is, and which pages are not in it."""
     job.refresh_from_db()
-    _tell_failures(session, job)
+    failures = JobFailure.objects.filter(job=job).order_by("pk")[:FAILURES_SHOWN]
+    _tell(session, {one.snapshot_id: one.sentence for one in failures})
+    if job.failed > FAILURES_SHOWN:
+        session.out.warn(f"And {job.failed - FAILURES_SHOWN:,} more: `archivebox job show {job.pk}` lists them.")
     if job.file is None:
-        session.out.warn(job.problem or f"No file was written: {_why_nothing(job)}")
+        session.out.warn(job.problem or f"No file was written: {_why_nothing(job.total)}")
         return NOTHING_WRITTEN
+    return _deliver(session, job.file, output, record_of(job))
+
+
+def _deliver(session: Session, file: Path, output: str | None, record: dict[str, object]) -> int:
+    """Put the file where it was wanted, and say so."""
     if output == STDOUT:
-        _print_file(job.file)
+        with file.open("rb") as content:
+            shutil.copyfileobj(content, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+        file.unlink()
         return 0
-    path = Path(shutil.move(job.file, output)) if output else job.file
-    sentence = f"{counted(job.done, 'page')} in {path}, {size(path.stat().st_size)}."
-    more = f" Not whole: {counted(job.failed, 'page')}." if job.failed else ""
-    session.out.event(record_of(job, file=str(path), size=path.stat().st_size), sentence + more)
+    path = Path(shutil.move(file, output)) if output else file
+    sentence = f"{counted(int(str(record['done'])), 'page')} in {path}, {size(path.stat().st_size)}."
+    more = f" Not whole: {counted(int(str(record['failed'])), 'page')}." if record["failed"] else ""
+    session.out.event({**record, "file": str(path), "size": path.stat().st_size}, sentence + more)
     return 0
 
 
-def _print_file(path: Path) -> None:
-    with path.open("rb") as file:
-        shutil.copyfileobj(file, sys.stdout.buffer)
-    sys.stdout.buffer.flush()
-    path.unlink()
+def _tell(session: Session, failures: Mapping[UUID, str]) -> None:
+    """A line for each page that is not in it."""
+    urls = dict(Snapshot.objects.filter(pk__in=list(failures)).values_list("pk", "url"))
+    for key, sentence in failures.items():
+        session.out.warn(f"{urls.get(key, key)}: {sentence}")
 
 
-def _tell_failures(session: Session, job: Job) -> None:
-    """A line for each page that is not in it, of many for the first."""
-    failures = list(JobFailure.objects.filter(job=job).order_by("pk")[:FAILURES_SHOWN])
-    urls = dict(Snapshot.objects.filter(pk__in=[one.snapshot_id for one in failures]).values_list("pk", "url"))
-    for one in failures:
-        session.out.warn(f"{urls.get(one.snapshot_id, one.snapshot_id)}: {one.sentence}")
-    if job.failed > len(failures):
-        session.out.warn(f"And {job.failed - len(failures):,} more: `archivebox job show {job.pk}` lists them.")
-
-
-def _why_nothing(job: Job) -> str:
-    return "none of the pages has anything for it." if job.total else "no page matches."
+def _why_nothing(total: int | None) -> str:
+    return "none of the pages has anything for it." if total else "no page matches."

@@ -3,6 +3,7 @@
 from archivebox.cli.columns import FILTERS, FORMATS, HTML, SNAPSHOT_LOOKUPS, SORT
 from archivebox.cli.declare import LIMIT, command, flag, words
 from archivebox.cli.former import former_options
+from archivebox.cli.session import Needs
 
 OPTIONS = [
     words("which", "[URL|ID|-]..."),
@@ -19,4 +20,4 @@ TEXT = (
     "archivebox list --tag news --status sealed | archivebox export --format zip\n\n"
     f"{SNAPSHOT_LOOKUPS}"
 )
-COMMAND = command("list", "list.body", TEXT, OPTIONS)
+COMMAND = command("list", "list.body", TEXT, OPTIONS, needs=Needs.READING)

@@ -2,6 +2,7 @@
 
 from archivebox.cli.columns import FILTERS, FORMATS, HTML, SNAPSHOT_LOOKUPS, SORT
 from archivebox.cli.declare import LIMIT, command, words
+from archivebox.cli.session import Needs
 
 COMMAND = command(
     "search",
@@ -14,4 +15,5 @@ COMMAND = command(
     "archivebox search 'is:failed host:example.org' | archivebox update\n\n"
     f"{SNAPSHOT_LOOKUPS}",
     [words("terms", "QUERY...", required=True), *FILTERS, LIMIT, SORT, *FORMATS, HTML],
+    needs=Needs.READING,
 )

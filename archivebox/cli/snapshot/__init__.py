@@ -10,6 +10,7 @@ from archivebox.cli.list import TEXT as LIST_TEXT
 from archivebox.cli.model_commands import update_command
 from archivebox.cli.remove import OPTIONS as REMOVE_OPTIONS
 from archivebox.cli.remove import TEXT as REMOVE_TEXT
+from archivebox.cli.session import Needs
 
 CHANGES = [
     option("--tag", "-t", text="Put these tags on, separated by commas.", multiple=True, metavar="NAMES"),
@@ -35,8 +36,14 @@ COMMAND = group(
             "archivebox crawl create https://example.com/ | archivebox snapshot create | archivebox run",
             [GIVEN, *CRAWL_OPTIONS, BEGINS_AS],
         ),
-        command("list", "list.body", LIST_TEXT, LIST_OPTIONS),
-        command("show", "snapshot.body:show", "One snapshot and what each hook made of it.", [word("id", "ID|URL")]),
+        command("list", "list.body", LIST_TEXT, LIST_OPTIONS, needs=Needs.READING),
+        command(
+            "show",
+            "snapshot.body:show",
+            "One snapshot and what each hook made of it.",
+            [word("id", "ID|URL")],
+            needs=Needs.READING,
+        ),
         update_command(
             "snapshot",
             "Change snapshots, and print their records.",

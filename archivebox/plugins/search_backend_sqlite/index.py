@@ -10,6 +10,7 @@ import time
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from archivebox.plugins.base import Settings
 from archivebox.plugins.base.searching import Hit, UnavailableError, answer, segmented
@@ -109,6 +110,9 @@ class Index:
             ) from None
 
     def _opened(self, path: Path) -> sqlite3.Connection:
+        if not os.access(self._folder, os.W_OK):  # a disk that is only read: nothing can be made beside the file
+            mode = "mode=ro" if Path(f"{path}-wal").exists() else "immutable=1"
+            return sqlite3.connect(f"file:{quote(str(path))}?{mode}", isolation_level=None, uri=True)
         if not path.exists():
             self._create(path)
         database = _connect(path)

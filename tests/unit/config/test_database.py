@@ -19,7 +19,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DataFolder:
 
 def test_without_an_address_it_is_a_file_in_the_folder(folder: DataFolder) -> None:
     found = connection_settings(folder)
-    assert (found["ENGINE"], found["NAME"]) == ("django.db.backends.sqlite3", folder.database)
+    assert (found["ENGINE"], found["NAME"]) == ("django.db.backends.sqlite3", f"file:{folder.database}?mode=rw")
 
 
 def test_an_address_in_the_file_counts(folder: DataFolder) -> None:
