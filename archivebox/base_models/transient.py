@@ -19,10 +19,11 @@ TRY_EVERY = 1.0
 FULL = "The disk is full: work waits until there is free space."
 READ_ONLY = "The disk can only be read: the work waits until it can be written again."
 AWAY = "The database does not answer: the work waits until it does."
+GONE = "The database file cannot be opened: the work waits until the data folder is there again."
 DEADLOCK = "Two writers waited for each other (a deadlock): it is done again."
 ERRORS = {errno.ENOSPC: FULL, errno.EDQUOT: FULL, errno.EROFS: READ_ONLY}
-SQLITE = {"is full": FULL, "readonly database": READ_ONLY}
-"""What SQLite says (sqlite.org/rescode.html: SQLITE_FULL, SQLITE_READONLY)."""
+SQLITE = {"is full": FULL, "readonly database": READ_ONLY, "unable to open": GONE}
+"""What SQLite says (sqlite.org/rescode.html: SQLITE_FULL, _READONLY, _CANTOPEN)."""
 SQLSTATES = {
     "53100": FULL,
     "25006": READ_ONLY,

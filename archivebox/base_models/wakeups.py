@@ -4,7 +4,7 @@ Both wait for changes of a file in the data folder: a wake-up file. Where machin
 has the listener of each other machine touch its own (`workers/supervise/listener.py`).
 """
 
-import os
+from contextlib import suppress
 from pathlib import Path
 
 from django.db import connection, transaction
@@ -45,8 +45,5 @@ def wake_viewers() -> None:
 
 
 def _touch(path: Path) -> None:
-    try:
-        os.utime(path)
-    except FileNotFoundError:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(FileNotFoundError):  # the collection is gone, as where its disk is away: nobody is to be woken there
         path.touch()

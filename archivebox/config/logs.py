@@ -46,6 +46,16 @@ def _one_line(text: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
+class LogFile(WatchedFileHandler):
+    """A log that is reopened when it was rotated. Where its folder is gone, nothing is logged until it is back."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            super().emit(record)
+        except OSError:
+            self.handleError(record)
+
+
 def set_up(level: str, file: Path | None = None) -> logging.Logger:
     """Send the application's messages to ``file`` (reopened when rotated), or to stderr; replaces an earlier set-up.
 
@@ -56,7 +66,7 @@ def set_up(level: str, file: Path | None = None) -> logging.Logger:
     handler: logging.Handler = (
         logging.StreamHandler(sys.stderr)
         if file is None
-        else WatchedFileHandler(file, encoding="utf-8", errors="backslashreplace")
+        else LogFile(file, encoding="utf-8", errors="backslashreplace")
     )
     handler.setFormatter(LineFormatter())
     for old in list(logger.handlers):

@@ -34,7 +34,7 @@ class Scratch:
     """A folder for what a reader makes. Its lock is held for as long as the reader lives."""
 
     def __init__(self) -> None:
-        DATA_FOLDER.imports.mkdir(mode=0o700, parents=True, exist_ok=True)
+        DATA_FOLDER.imports.mkdir(mode=0o700, exist_ok=True)
         with locked(DATA_FOLDER.imports):  # nobody clears away a folder that is not locked yet
             _clear_away(DATA_FOLDER.imports)
             self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=DATA_FOLDER.imports))

@@ -60,8 +60,8 @@ class StartedProcess(ProcessRow):
 
         ``body``: go on with this function in a forked child, instead of starting ``cmd``.
         """
-        Path(self.pwd).mkdir(parents=True, exist_ok=True)
-        self.stdout_file.parent.mkdir(parents=True, exist_ok=True)
+        for folder in (Path(self.pwd), self.stdout_file.parent):
+            DATA_FOLDER.make_folder(folder)
         if self._state.adding:
             self.save(force_insert=True)  # on record before it can have an effect
         try:

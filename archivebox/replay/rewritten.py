@@ -137,7 +137,7 @@ def _version() -> str:
 def _make(document: Document, source: DocumentSource, path: Path) -> BinaryIO:
     """Have it rewritten, and kept where that is possible; what takes too much is kept as its source."""
     with suppress(OSError):
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        DATA_FOLDER.make_folder(path.parent, 0o700)
     folder = path.parent if os.access(path.parent, os.W_OK) else None
     with tempfile.NamedTemporaryFile(dir=folder, prefix=".", delete=False) as file:
         made = Path(file.name)

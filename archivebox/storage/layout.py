@@ -1,5 +1,7 @@
 """The only builder of paths in the data folder."""
 
+import errno
+import os
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -245,6 +247,15 @@ class DataFolder:
 
     def binary_dir(self, machine_id: object, name: str, binary_id: object) -> Path:
         return self.machines / str(machine_id) / "binaries" / name / str(binary_id)
+
+    def make_folder(self, path: Path, mode: int = 0o777) -> None:
+        """Make a folder in the collection, and those above it; FileNotFoundError where the collection is gone.
+
+        Its disk may be away for a moment: what is made in its place would be hidden below it, or be taken for it.
+        """
+        if not self.run.is_dir():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.run))
+        path.mkdir(mode, parents=True, exist_ok=True)
 
     def create(self) -> None:
         """Make the folders of an empty collection; those that are there stay as they are.

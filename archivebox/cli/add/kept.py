@@ -24,7 +24,7 @@ def kept_source(folder: DataFolder, given: Sequence[BinaryIO]) -> Iterator[str]:
     """
     moment = datetime.now(tz=UTC).strftime("%Y%m%d-%H%M%S-%f")
     part = folder.incoming / f"{moment}.{os.getpid()}.txt"
-    folder.incoming.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.make_folder(folder.incoming, 0o700)
     with locked(folder.incoming):
         _settle_abandoned(folder)
         whole = part.open("xb")

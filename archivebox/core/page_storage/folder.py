@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from archivebox.config.page_storage import has_store, object_store
+from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.page_storage.copies import CopyNote, copy_lock, note_use, read_note, write_note
 from archivebox.core.page_storage.stored_file import damage_as_change, page_members
 from archivebox.core.page_storage.stored_object import StoredObject, current_object
@@ -75,7 +76,7 @@ def _fetch(folder: Path, stored: StoredObject) -> None:
     for left in (fetched, former):  # by a process that was killed
         if left.is_dir():
             remove_tree(left)
-    fetched.mkdir(parents=True)
+    DATA_FOLDER.make_folder(fetched)
     members, digest = page_members(stored), hashlib.sha256()
     with damage_as_change(stored):
         blocks = _hashed(object_store().read(stored.key), digest)

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import asdict, astuple, dataclass, fields
 from datetime import UTC, datetime
@@ -50,14 +50,19 @@ def sum_totals(folders: Iterable[Path]) -> Totals:
     return Totals(*map(sum, zip(*every, strict=True)))
 
 
+def _make_folder(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+
+
 class ConnectionLog:
     """The log and the totals of one crawl. The log has each line before the first byte of its connection.
 
     Where it cannot be written, nothing is connected; what has been is not broken off for want of its last line.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, make: Callable[[Path], object] = _make_folder) -> None:
         self.folder = folder
+        self._make = make
         self.totals = read_totals(folder)
         self._saved = asdict(self.totals)
         self._last = max(self.totals.connections, _last_number(folder / CONNECTIONS))
@@ -81,10 +86,12 @@ class ConnectionLog:
             self._write(event, place, reason=problem.why.word, message=problem.sentence)
 
     def save(self) -> None:
-        """Write the totals if they have changed."""
+        """Write the totals if they have changed; where the disk is full, the next call does."""
         now = asdict(self.totals)
-        if now != self._saved:
-            self.folder.mkdir(parents=True, exist_ok=True)
+        if now == self._saved:
+            return
+        with suppress(OSError):
+            self._make(self.folder)
             atomic_write(self.folder / TOTALS, json.dumps(now))
             self._saved = now
 
@@ -108,7 +115,7 @@ class ConnectionLog:
 
     def _open(self) -> IO[bytes]:
         if self._log is None:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self._make(self.folder)
             flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
             log = os.fdopen(os.open(self.folder / CONNECTIONS, flags, 0o600), "ab+", buffering=0)
             try:

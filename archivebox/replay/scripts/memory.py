@@ -84,7 +84,7 @@ class SharedViewMemory:
     def _opened(self) -> Iterator[BinaryIO]:
         """The file at its beginning, held against others; all that is written goes to its end. OSError."""
         try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.path.parent.mkdir(mode=0o700, exist_ok=True)
             with self.path.open("a+b") as file:
                 fcntl.flock(file, fcntl.LOCK_EX)
                 if os.fstat(file.fileno()).st_size > LARGEST:

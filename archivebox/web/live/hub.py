@@ -161,7 +161,7 @@ class Hub:
         with ThreadPoolExecutor(1, "viewers") as thread:
             try:
                 for file in (DATA_FOLDER.wakeup_file, DATA_FOLDER.viewers_wakeup_file):
-                    file.parent.mkdir(parents=True, exist_ok=True)
+                    DATA_FOLDER.make_folder(file.parent)
                     file.touch()
                     watcher.add(file, ATTRIB)
                 watcher.tell(loop, lambda _: self._woken.set())

@@ -98,7 +98,7 @@ def _listener(crawl_id: UUID) -> socket.socket:
 
 def _write_port(crawl_id: UUID, listener: socket.socket) -> None:
     path = DATA_FOLDER.crawl_port(crawl_id)
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    DATA_FOLDER.make_folder(path.parent, 0o700)
     atomic_write(path, str(listener.getsockname()[1]))
 
 

@@ -12,6 +12,7 @@ from archivebox.accounts.permission import may
 from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
 from archivebox.config.resolve import Resolved, SettingError
+from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.reasons import Reason
 from archivebox.core.intake.add_urls import networks_of
 from archivebox.core.snapshot import Snapshot
@@ -38,7 +39,9 @@ class Facts(NamedTuple):
         self, is_named: Callable[[Endpoint], Awaitable[bool]], ours: AbstractSet[int], hooks: "Hooks"
     ) -> ConnectionPolicy:
         dialer = Dialer(DialRules(self.reach, is_named, self.upstream, ours, hooks.listen_alone))
-        return ConnectionPolicy(dialer, ConnectionLog(egress_dir(self.folder)), self.max_size, hooks.password)
+        return ConnectionPolicy(
+            dialer, ConnectionLog(egress_dir(self.folder), DATA_FOLDER.make_folder), self.max_size, hooks.password
+        )
 
 
 class Hooks(NamedTuple):

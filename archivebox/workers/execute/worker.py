@@ -502,15 +502,15 @@ def main(
     """
     processes.become_subreaper()
     end_hanging_transactions()
-    DATA_FOLDER.workers.mkdir(parents=True, exist_ok=True)
-    lock = hold(DATA_FOLDER.worker_lock(process_id))
+    DATA_FOLDER.make_folder(DATA_FOLDER.workers)
+    while_away = partial(say_alive, pulse) if pulse is not None else lambda: None
+    lock = retry_transient(partial(hold, DATA_FOLDER.worker_lock(process_id)), before_again=while_away)
     columns = {
         "process_type": Process.TypeChoices.WORKER,
         "worker_type": "worker",
         "parent_id": orchestrator_id,
         "cmd": ["archivebox", "worker", "--process-id", str(process_id)],  # forked: the kernel shows its parent's
     }
-    while_away = partial(say_alive, pulse) if pulse is not None else lambda: None
     process = retry_transient(partial(Process.begin, process_id, **columns), before_again=while_away)
     connection.close()  # the journal's thread has one of its own
     error: BaseException | None = None

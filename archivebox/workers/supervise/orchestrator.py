@@ -147,7 +147,7 @@ class Orchestrator:
             signal.signal(signum, self._handle_stop_signal)
         self.selector.register(self._wake_r, selectors.EVENT_READ, self._drain)
         self._listen_for_ways()
-        DATA_FOLDER.watchers.mkdir(parents=True, exist_ok=True)
+        DATA_FOLDER.make_folder(DATA_FOLDER.watchers)
         self._watched.add(DATA_FOLDER.watchers, CLOSE_WRITE | DELETE)
         self._watched.register(self.selector, self._find_watchers)
 
@@ -410,7 +410,6 @@ class Orchestrator:
 
 def acquire_lock(*, wait: bool) -> int | None:
     """The lock that makes one orchestrator the only one of its data folder; None when another holds it."""
-    DATA_FOLDER.run.mkdir(parents=True, exist_ok=True)
     schema = schema_of(DATA_FOLDER).encode()
     descriptor = os.open(DATA_FOLDER.orchestrator_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:

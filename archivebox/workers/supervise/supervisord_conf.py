@@ -23,6 +23,7 @@ minfds = {files}
 
 [program:web]
 command = {web}
+directory = %(here)s/..
 priority = 20
 autorestart = true
 startsecs = 2
@@ -35,6 +36,7 @@ stdout_logfile_backups = 2
 
 [program:orchestrator]
 command = {orchestrator}
+directory = %(here)s/..
 priority = 10
 autorestart = true
 startsecs = 2

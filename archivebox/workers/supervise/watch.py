@@ -119,7 +119,7 @@ class OrchestratorWatch:
     def __enter__(self) -> Self:
         processes.become_subreaper()
         self._not_ours = processes.orphans()  # children of the shell whose place we took by exec
-        DATA_FOLDER.watchers.mkdir(parents=True, exist_ok=True)
+        DATA_FOLDER.make_folder(DATA_FOLDER.watchers)
         DATA_FOLDER.wakeup_file.touch()
         self._lock = watchers.begin(self.path, self.only)
         DATA_FOLDER.orchestrator_lock.touch(0o600)

@@ -40,10 +40,13 @@ class Disk:
 
 
 @contextlib.contextmanager
-def small_disk(path: Path, megabytes: int = 24) -> Iterator[Disk]:
-    """Mount one, and unmount it whatever is still open in it; the test is skipped where one may not mount."""
+def small_disk(path: Path, megabytes: int = 24, files: int = 0) -> Iterator[Disk]:
+    """Mount one, and unmount it whatever is still open in it; the test is skipped where one may not mount.
+
+    ``files``: it takes so many at most.
+    """
     path.mkdir(parents=True)
-    command = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "archivebox-test", str(path)]
+    command = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,nr_inodes={files}", "archivebox-test", str(path)]
     try:
         mounted = subprocess.run(command, capture_output=True, text=True, check=False)
     except FileNotFoundError:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -81,6 +82,38 @@ def test_no_work_begins_below_the_limit(disk: Disk, tmp_path: Path) -> None:
         made.wait_sealed()
         made.leave()
         check(made, ledger)
+
+
+def test_a_disk_that_takes_no_more_files_is_no_room(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", files=1_010) as disk:
+        told: list[str] = []
+        guard = DiskSpaceGuard(disk.path, 0, told.append)
+        assert guard.has_space()
+        for number in range(20):
+            (disk.path / str(number)).touch()
+        assert not guard.has_space()
+        assert "more files (inodes; `df -i` shows them)" in told[0]
+
+
+@pytest.mark.slow
+def test_a_server_lives_through_a_data_folder_that_is_away_for_a_moment(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger"
+    with collection(tmp_path / "made", DISK_FREE_MIN="0") as made:
+        begin(made, ledger)
+        with (made.base / "watcher.log").open("wb") as log:
+            command = [sys.executable, "-m", "archivebox", "server", "--bind", f"127.0.0.1:{free_ports()}"]
+            server = subprocess.Popen(command, cwd=REPOSITORY, env=made.env, stdout=log, stderr=log)
+        made.watchers.append(server)
+        made.wait("work", ledger.exists)
+        away = made.root.rename(made.root.with_name("away"))
+        made.root.mkdir()
+        time.sleep(5)  # in which whoever makes folders and files would
+        assert list(made.root.rglob("*")) == []
+        made.root.rmdir()
+        away.rename(made.root)
+        made.wait_sealed()
+        assert server.poll() is None
+        made.leave()
 
 
 def test_a_disk_that_can_only_be_read_is_no_room(disk: Disk) -> None:

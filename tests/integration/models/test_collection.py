@@ -185,6 +185,30 @@ def test_an_orchestrator_says_which_schema_it_works_with(used: Path) -> None:
     assert (used / "run" / "orchestrator.lock").read_text() == stamp.read_text()
 
 
+AWAY = """
+from contextlib import suppress
+from django.db import OperationalError, connection
+from archivebox.base_models.wakeups import wake_local_workers
+from archivebox.config.settings import DATA_FOLDER
+connection.close()
+DATA_FOLDER.root.rename(DATA_FOLDER.root.with_name("away"))
+DATA_FOLDER.root.mkdir()
+wake_local_workers()
+for folder in (DATA_FOLDER.watchers, DATA_FOLDER.users / "system" / "snapshots"):
+    with suppress(FileNotFoundError):
+        DATA_FOLDER.make_folder(folder)
+with suppress(OperationalError):
+    Machine.objects.count()
+print([path.name for path in DATA_FOLDER.root.rglob("*")])
+"""
+"""The disk of a collection is away: what a process of it does by itself meanwhile."""
+
+
+@pytest.mark.once  # what may come anew is a SQLite file
+def test_nothing_is_made_in_place_of_a_data_folder_that_is_away(used: Path) -> None:
+    assert end(start(used, OPEN + AWAY)).splitlines()[-1] == "[]"
+
+
 def test_no_collection_gets_a_sentence(tmp_path: Path) -> None:
     folder = tmp_path / "nothing"
     process = start(folder, OPEN, "open")

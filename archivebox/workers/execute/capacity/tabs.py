@@ -63,7 +63,7 @@ class Tabs:
 
     def _watch(self) -> None:
         if self._watcher is None:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            self._folder.mkdir(exist_ok=True)
             self._watcher = FileWatcher(BORROW_AFTER)
             self._watcher.add(self._folder, ATTRIB)
             self._watcher.tell(self._loop, self._on_change)
@@ -205,5 +205,5 @@ def _open(file: Path) -> int:
     try:
         return os.open(file, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except FileNotFoundError:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        file.parent.mkdir(exist_ok=True)
         return os.open(file, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -10,6 +10,7 @@ import os
 import time
 from pathlib import Path
 
+from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.hook import Hook
 from archivebox.lib.files import atomic_write
 
@@ -29,7 +30,7 @@ def write_heartbeat(folder: Path) -> None:
     """Say that the orchestrator of this worker looks after it: the hooks live on after a worker's death."""
     body = {"owner_pid": os.getppid(), "last_alive_at": time.time(), "kill_after_seconds": ALWAYS}
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        DATA_FOLDER.make_folder(folder)
         atomic_write(folder / FILE_NAME, json.dumps(body), 0o644)
     except OSError as error:  # its hooks run all the same, and will say what is wrong with the folder
         log.warning("No heartbeat in %s: %s action=heartbeat_failed", folder, error)

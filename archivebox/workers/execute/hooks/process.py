@@ -166,7 +166,7 @@ class HookProcess:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), runs)
         for folder, mode in ((self.call.cwd, 0o777), (runs, 0o700)):
             if not os.path.isdir(folder):  # noqa: PTH112 - pathlib's way costs four times as much, for every hook
-                Path(folder).mkdir(mode, parents=True, exist_ok=True)
+                DATA_FOLDER.make_folder(Path(folder), mode)
 
     def _write(self, suffix: str, text: str) -> None:
         """A small file beside its logs; without pathlib and text layer, which cost three times as much."""

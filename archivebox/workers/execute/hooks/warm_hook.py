@@ -97,7 +97,7 @@ class WarmHook:
 
     def _launch(self, env: dict[str, str], descriptor: int) -> Launch:
         for folder in (self.call.cwd, Path(self._files).parent):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            DATA_FOLDER.make_folder(folder, 0o700)
         return Launch(
             process_id=self._row.mark,
             argv=self.call.argv,

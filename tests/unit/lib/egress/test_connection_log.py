@@ -40,6 +40,7 @@ def test_what_a_full_disk_tears_costs_no_line_that_comes_after_it(tmp_path: Path
         record.closed(1, PLACE, 10, 20)  # what has been is not broken off for want of its last line
         record.not_connected(PLACE, NotConnected(NotConnectedReason.UNREACHABLE, "nobody is there"))
         assert record.totals.failed == 1
+        record.save()  # nor is whoever sweeps ended by it
         disk.free()
         last = record.connected(PLACE, "192.0.2.1")
         assert [line["connection"] for line in jsonl.read(disk.path / "egress" / CONNECTIONS)][-1] == last
