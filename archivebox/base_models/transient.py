@@ -18,6 +18,7 @@ TRY_EVERY = 1.0
 """Seconds between two tries."""
 FULL = "The disk is full: work waits until there is free space."
 READ_ONLY = "The disk can only be read: the work waits until it can be written again."
+ONLY_READ = "The database can only be read: the work waits until it can be written again."
 AWAY = "The database does not answer: the work waits until it does."
 GONE = "The database file cannot be opened: the work waits until the data folder is there again."
 DEADLOCK = "Two writers waited for each other (a deadlock): it is done again."
@@ -26,7 +27,7 @@ SQLITE = {"is full": FULL, "readonly database": READ_ONLY, "unable to open": GON
 """What SQLite says (sqlite.org/rescode.html: SQLITE_FULL, _READONLY, _CANTOPEN)."""
 SQLSTATES = {
     "53100": FULL,
-    "25006": READ_ONLY,
+    "25006": ONLY_READ,
     "08": AWAY,
     "57P0": AWAY,
     "25P03": AWAY,

@@ -194,10 +194,14 @@ def _explain(session: Session, problem: Exception) -> str:
 def _sentence(problem: Exception) -> str:
     from django.db.utils import Error as DatabaseError  # only where something has failed
 
+    from archivebox.base_models.transient import transient_problem  # likewise
+
     if isinstance(problem, OSError) and problem.strerror:
         return problem.strerror + (f": {problem.filename}" if problem.filename else "")
     if isinstance(problem, DatabaseError):
-        return f"the database cannot be used: {str(problem).partition(chr(10))[0]}"
+        known = transient_problem(problem).partition(":")[0]
+        why = f"{known[0].lower()}{known[1:]}" if known else "the database cannot be used"
+        return f"{why}: {str(problem).partition(chr(10))[0]}"
     return f"{type(problem).__name__}: {problem}".strip()
 
 

@@ -8,7 +8,7 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import F
 
 from archivebox.base_models import transient
-from archivebox.base_models.transient import DEADLOCK, READ_ONLY, retry_transient
+from archivebox.base_models.transient import DEADLOCK, ONLY_READ, retry_transient
 from archivebox.core.models import Tag
 
 pytestmark = [pytest.mark.usefixtures("collection"), pytest.mark.django_db(transaction=True), pytest.mark.database]
@@ -21,7 +21,7 @@ def test_a_standby_that_has_not_taken_over_yet_is_waited_for(monkeypatch: pytest
     monkeypatch.setattr(transient, "TRY_EVERY", 0.0)
     told: list[str] = []
     retry_transient(lambda: Tag.objects.create(name="written"), tell=told.append)
-    assert told == [READ_ONLY]
+    assert told == [ONLY_READ]
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one place for writers")
