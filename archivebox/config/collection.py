@@ -9,7 +9,6 @@ from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
 
-from archivebox.config.applied_migrations import applied_migrations
 from archivebox.config.database import database_url, encoding_problem, is_read_only
 from archivebox.config.database_copy import DatabaseCopyError, sqlite_damage
 from archivebox.config.migration_backup import back_up_before_migrations
@@ -24,6 +23,9 @@ OLDER_FOLDERS = frozenset({"archive", "crawls", "logs", "personas", "sources", "
 
 _OF_EVERY_RELEASE = "replay.0001_initial"
 """A migration that every release has, and that no state of the repository before the first one had by this name."""
+
+_OF_DJANGO = frozenset({"admin", "auth", "contenttypes", "sessions"})
+"""Apps that bring their own migrations; a newer Django alone is no newer version of ours."""
 
 MOVE_NOTES = "archivebox_move"
 """Table of a database into which a collection is being moved, while that is not finished."""
@@ -177,6 +179,23 @@ def refuse_to_serve_damaged(folder: DataFolder) -> None:
             f"{folder.database} is damaged ({damage}), and was left as it is. Restore a backup into a new folder "
             "(`archivebox --data-dir NEW restore BACKUP`), or copy the folder, then: sqlite3 index.sqlite3 .recover"
         )
+
+
+def applied_migrations(folder: DataFolder) -> list[str]:
+    """``app.name`` of each of ours, in the order in which they were applied.
+
+    Only reads. Nothing where there is no database yet, or where its server does not answer: who needs it says so.
+    """
+    from django.db import DatabaseError, connection  # what asks for its settings
+
+    if _has_no_tables(folder):
+        return []
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT app, name FROM django_migrations ORDER BY id")
+            return [f"{app}.{name}" for app, name in cursor.fetchall() if app not in _OF_DJANGO]
+    except DatabaseError:
+        return []
 
 
 def refuse_other_encodings(folder: DataFolder) -> None:
