@@ -108,18 +108,10 @@
     if (copy.head) styled(document, copy.head, copy);
     return copy;
   };
-  // Frames stand in a body like other elements: of a frameset no reader of articles knows.
-  const bodied = (copy) => {
-    if (copy.body?.localName !== "frameset") return copy;
-    const body = copy.createElement("body");
-    body.append(...copy.body.childNodes);
-    copy.body.replaceWith(body);
-    return copy;
-  };
   const flatCopy = (isWanted, inFrame = false) => {
     const copy = empty();
     flattened(document.childNodes, copy, copy, { isWanted, inFrame });
-    return bodied(copy);
+    return copy;
   };
   const links = (most) => {
     const found = [...told.values()].flatMap((inside) => inside.links).slice(0, most);
@@ -141,7 +133,7 @@
     count: () => trees().reduce((sum, tree) => sum + tree.querySelectorAll("*").length, 0),
     // A copy for those who read articles, in no window: nothing in it loads or runs.
     copy: () => {
-      if (!globalThis.isFreed) return hasRoots() || frames().some(isContent) ? flatCopy(isContent) : bodied(document.cloneNode(true));
+      if (!globalThis.isFreed) return hasRoots() || frames().some(isContent) ? flatCopy(isContent) : document.cloneNode(true);
       const copy = flatCopy(isContent);
       copy.head?.prepend(Object.assign(copy.createElement("base"), { href: document.baseURI }));
       return copy;
