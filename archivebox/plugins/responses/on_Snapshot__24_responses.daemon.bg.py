@@ -87,8 +87,8 @@ def main() -> None:
     if store.is_empty_page:
         failed("nothing is in the page's own document", summary, reason="no_page")
     if lacking := len(recorder.cut_off.lacking):
-        files = "file of the page was" if lacking == 1 else "files of the page were"
-        sentence = f"{lacking:,} {files} not there when its loading was stopped, and did not come afterwards"
+        they = "file of the page was" if lacking == 1 else "files of the page were"
+        sentence = f"{lacking:,} {they} not there when its loading was stopped, and did not come afterwards"
         succeeded(sentence, summary | {"lacking": lacking}, reason="files_missing")
     succeeded(INDEX, summary)
 

@@ -48,9 +48,9 @@ def _directives(text: str, nonce: str) -> Iterator[str]:
     if workers is not None:
         yield f"worker-src {' '.join(_of_workers(_sources(workers))) or NOTHING}"
     for name, unsaid in (("style-src", said.get("default-src")), ("style-src-elem", None), ("style-src-attr", None)):
-        values = said.get(name, unsaid)
-        if values is not None and not any(value.lower().startswith("'sha") for value in values):  # it was rewritten
-            yield f"{name} {' '.join(_sources(values)) or NOTHING}"
+        styles = said.get(name, unsaid)
+        if styles is not None and not any(style.lower().startswith("'sha") for style in styles):  # it was rewritten
+            yield f"{name} {' '.join(_sources(styles)) or NOTHING}"
 
 
 def _sources(values: list[str]) -> list[str]:
