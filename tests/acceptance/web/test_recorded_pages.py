@@ -16,6 +16,7 @@ from tests.site.serve import Site
 from tests.webserver.browser import Browser
 from tests.webserver.fixtures import Library
 from tests.webserver.recording import Page, record
+from tests.webserver.server import in_collection
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 HOSTILE = """<!doctype html><title>waiting</title><base href="LIVE"><link rel="preconnect" href="LIVE">
@@ -50,6 +51,10 @@ const tries = {
 Promise.all(Object.entries(tries).map(async ([name, it]) => { said[name] = await it; }))
   .then(() => { document.title = JSON.stringify(said); });
 </script>"""
+
+
+UNMEASURED = "from archivebox.core.models import Snapshot; Snapshot.objects.update(quality=None)"
+"""So that no copy opens before the replay."""
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +96,7 @@ def recorded(browser: Browser, library: Library, live: Site) -> str:
         },
     )
     record(Path(library.other_folder), {library.other_url: Page(hostile.encode())})
+    in_collection(Path(library.server.folder), UNMEASURED)
     return f"{library.server.url}/web/latest/{library.url}"
 
 
