@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.lib.files import locked
@@ -131,8 +131,13 @@ def unflushed_transactions() -> Iterator[None]:
 
 @contextmanager
 def _as_only_writer() -> Iterator[None]:
-    with _not_stopped(), locked(DATA_FOLDER.write_lock), transaction.atomic():
-        yield
+    with _not_stopped(), ExitStack() as lock:
+        try:
+            lock.enter_context(locked(DATA_FOLDER.write_lock))
+        except FileNotFoundError as error:  # the data folder is away: it passes, as what SQLite says of its own file
+            raise OperationalError(f"unable to open {error.filename}") from error
+        with transaction.atomic():
+            yield
 
 
 @contextmanager

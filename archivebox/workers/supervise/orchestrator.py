@@ -54,7 +54,7 @@ OVERSLEPT = 1.0
 """Seconds beyond its time by which a sleep tells that we were stopped: Ctrl-Z, or a suspended machine."""
 WIND_DOWN = 8.0
 """Seconds that workers have to put everything down."""
-RECORD_TIME = 10.0
+RECORD_TIME = 4.0
 """Seconds for the database to take the records of the end. Where it is away for longer, the next start makes them:
 nothing is left that runs, and nobody waits for this process."""
 NEW_OBJECTS = 10_000
