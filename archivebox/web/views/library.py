@@ -163,6 +163,8 @@ def _is_either(known: list[str]) -> bool:
 
 SIZE = 60
 """Pages that are shown at a time."""
+MOST_SHOWN = 300
+"""Pages with which a list that has grown by "Show more" is shown again."""
 
 
 class Example(NamedTuple):
@@ -259,9 +261,15 @@ def _read(request: HttpRequest, query: str) -> tuple[Reading, Selection | None, 
 def _page(request: HttpRequest, selection: Selection) -> PageOfRows[Snapshot]:
     sort = _sort(request)
     try:
-        return page_found(sortable(selection, sort), place_of(request), SIZE, ORDERS[sort])
+        return page_found(sortable(selection, sort), place_of(request), _length(request), ORDERS[sort])
     except PlaceGoneError as gone:
         raise Http404("no such page") from gone
+
+
+def _length(request: HttpRequest) -> int:
+    """How many pages are shown: ``rows``, which library.js puts into the address, else SIZE."""
+    rows = request.GET.get("rows", "")
+    return min(int(rows), MOST_SHOWN) if re.fullmatch("[1-9][0-9]{1,3}", rows, re.ASCII) else SIZE
 
 
 def _saved(request: HttpRequest, query: str) -> dict[str, object]:

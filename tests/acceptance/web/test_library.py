@@ -228,6 +228,21 @@ def test_more_of_the_list_comes_in_its_place(inside: Browser, library: Library) 
     assert inside.wait_for("!document.getElementById('further')")
 
 
+@pytest.mark.parametrize("view", ["cards", "list"])
+def test_back_leads_to_the_place_in_a_list_that_has_grown(inside: Browser, library: Library, view: str) -> None:
+    inside.size(1280, 800)
+    inside.go(f"{library.server.url}/?view={view}")
+    inside.value("document.getElementById('further').click()")
+    inside.wait_for("document.querySelectorAll('[data-row]').length === 70")
+    inside.value("scrollTo(0, document.body.scrollHeight - 1100)")
+    was = inside.value("scrollY")
+    inside.value("document.querySelectorAll('[data-row] h2 a')[65].click()")
+    inside.wait_for("location.pathname.startsWith('/snapshots/') && document.readyState === 'complete'")
+    inside.value("history.back()")
+    inside.wait_for("document.querySelectorAll('[data-row]').length === 70 && document.readyState === 'complete'")
+    assert inside.wait_for(f"Math.abs(scrollY - {was}) < 2"), (was, inside.value("scrollY"))
+
+
 def test_the_palette_leads_to_a_page_by_its_title(inside: Browser, library: Library) -> None:
     inside.go(f"{library.server.url}/tags/")
     press(inside, "k", ctrlKey=True)

@@ -76,4 +76,12 @@
   bulk?.elements.all?.addEventListener("change", count);
   bulk?.addEventListener("reset", () => setTimeout(count));
   addEventListener("pageshow", count);
+
+  // A list that has grown is shown as long again by Back, whose place in it the browser knows.
+  document.addEventListener("htmx:afterSwap", event => {
+    if (event.target.id !== "shown") return;
+    const here = new URL(location);
+    here.searchParams.set("rows", rows().length);
+    history.replaceState(history.state, "", here);
+  });
 }
