@@ -47,7 +47,8 @@ def main() -> None:
     tree = parse_html(page.html if page else "")
     best = choose(PageOpening(html_to_blocks(page.html) if page else [], comments_in(tree)), texts)
     boxes = boxes_of(tree, texts[best], url)
-    facts = facts_of([best, *texts])
+    headings = " ".join(" ".join(node.text() for node in tree.css("title, h1")).split())
+    facts = facts_of([best, *texts], headings)
     content = file_of(best, HTML).read_text("utf-8", "replace")
     if boxes:
         content = with_boxes(content, boxes)
@@ -74,14 +75,16 @@ def is_readable(path: Path) -> bool:
     return path.is_file() and 0 < path.stat().st_size <= MAX_SIZE
 
 
-def facts_of(plugins: list[str]) -> dict[str, str]:
-    """What the plugins say of the article, each fact by the first that knows it."""
+def facts_of(plugins: list[str], headings: str) -> dict[str, str]:
+    """What the plugins say of the article, each fact by the first that knows it; a title of `headings` goes first:
+    what metadata call a headline may be a description.
+    """
     said = [json.loads(file_of(plugin, FACTS).read_bytes()) for plugin in plugins]
     known: dict[str, str] = {}
     for fact, words in WORDS.items():
         values = [str(one[word]) for one in said for word in words if one.get(word)]
         if values:
-            known[fact] = values[0]
+            known[fact] = max(values, key=lambda one: fact == "title" and one in headings)
     return known
 
 

@@ -230,6 +230,18 @@ def test_the_winner_is_said_and_kept_once(tmp_path: Path) -> None:
     assert "<h1>Pages</h1>" in (folder / "article.html").read_text()
 
 
+def test_a_title_that_the_page_shows_goes_before_a_headline_of_its_metadata(tmp_path: Path) -> None:
+    files = {
+        "dom/output.html": f"<title>Pages | Site</title>{PAGE}",
+        "defuddle/content.txt": WHOLE,
+        "readability/content.txt": WHOLE,
+        "readability/content.html": f"<p>{WHOLE}</p>",
+        "readability/article.json": '{"title": "what is kept of the web"}',
+        "defuddle/article.json": '{"title": "Pages"}',
+    }
+    assert run(tmp_path, files)["output_json"]["title"] == "Pages"
+
+
 def test_an_article_with_boxes_has_a_text_of_its_own(tmp_path: Path) -> None:
     files = {
         "dom/output.html": f"<h1>Pages</h1><p>{STORY}</p>{BOX}<p>{REST}</p>",
