@@ -26,8 +26,8 @@ from archivebox.plugins.base.warc_file import WarcWriter, new_record_id
 
 BODY_MOST = 750_000_000
 """Bytes of one body, as the recorder keeps of a URL that is itself a file; what is beyond is cut, and marked."""
-RATIO_MOST, UNPACKED_ALWAYS = 100, 32_000_000
-"""What unpacks to more than so many times its size, and so many bytes besides, is a bomb, and is cut there."""
+RATIO_MOST, UNPACKED_ALWAYS = 100, 16_000_000
+"""What unpacks to more than so many times its size in the archive, and so many bytes besides, is a bomb: cut there."""
 _READ = 64 * 1024
 _CHUNK_LINE_MOST = 1024
 _SIZE_OF_CHUNK = re.compile(rb"[ \t]*([0-9a-fA-F]{1,15})[ \t]*(;[^\n]*)?\r?\n")
@@ -41,9 +41,11 @@ class UnknownCodingError(ValueError):
 
 
 class ByteSource(Protocol):
-    """What bytes are read from: a record, or a file."""
+    """What bytes are read from: a record, or a file; ``tell``: how many bytes of the archive were read for them."""
 
     def read(self, size: int, /) -> bytes: ...
+
+    def tell(self) -> int: ...
 
 
 class _Decoder(Protocol):
@@ -59,8 +61,7 @@ def copy_body(source: ByteSource, transfer_coding: str, content_coding: str, tar
     unknown = [each for each in codings if each not in _DECODERS]
     if unknown or len(codings) > _CODINGS_MOST:
         raise UnknownCodingError(", ".join(unknown) or content_coding[:100])
-    counted = _Counted(source)
-    pieces: Iterable[bytes] = counted.pieces()
+    pieces: Iterable[bytes] = iter(lambda: source.read(_READ), b"")
     if "chunked" in _tokens(transfer_coding):
         pieces = _without_chunks(pieces)
     for coding in reversed(codings):
@@ -68,7 +69,7 @@ def copy_body(source: ByteSource, transfer_coding: str, content_coding: str, tar
     written = 0
     try:
         for piece in pieces:
-            most = min(BODY_MOST, UNPACKED_ALWAYS + RATIO_MOST * counted.count)
+            most = min(BODY_MOST, UNPACKED_ALWAYS + RATIO_MOST * source.tell())
             target.write(piece[: most - written])
             written += len(piece)
             if written > most:
@@ -80,19 +81,6 @@ def copy_body(source: ByteSource, transfer_coding: str, content_coding: str, tar
 
 def _tokens(header: str) -> list[str]:
     return [each for part in header.split(",") if (each := part.strip().lower())]
-
-
-class _Counted:
-    """How much was read."""
-
-    def __init__(self, source: ByteSource) -> None:
-        self._source = source
-        self.count = 0
-
-    def pieces(self) -> Iterator[bytes]:
-        while data := self._source.read(_READ):
-            self.count += len(data)
-            yield data
 
 
 def _without_chunks(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -283,17 +271,19 @@ def read_header_lines(file: LineSource) -> list[tuple[str, str]]:
     return headers
 
 
-def fill_body(answer: ArchivedAnswer, source: ByteSource) -> None:
-    """Take the body, decoded as its headers say; UnknownCodingError."""
+def fill_body(answer: ArchivedAnswer, source: ByteSource) -> bool:
+    """Take the body, decoded as its headers say; whether it was too much, and is cut. UnknownCodingError."""
     file = cast("IO[bytes]", SpooledTemporaryFile(_IN_MEMORY))  # noqa: SIM115 - closed with the page that it is for
     transfer, content = (header_of(answer.headers, name) for name in ("transfer-encoding", "content-encoding"))
-    answer.truncated = copy_body(source, transfer, content, cast("io.BufferedRandom", file)) or answer.truncated
+    problem = copy_body(source, transfer, content, cast("io.BufferedRandom", file))
+    answer.truncated = problem or answer.truncated
     answer.size = file.tell()
     file.seek(0)
     digest = hashlib.sha256()
     while piece := file.read(1 << 20):
         digest.update(piece)
     answer.body, answer.sha256 = file, digest.hexdigest()
+    return problem == CUT
 
 
 def kind_of(mime: str, destination: str = "") -> str:

@@ -19,7 +19,6 @@ from typing import BinaryIO, cast
 from archivebox.base_models.transient import is_disk_full
 from archivebox.imports.answers import (
     ArchivedAnswer,
-    ByteSource,
     PageRecording,
     UnknownCodingError,
     fill_body,
@@ -71,15 +70,15 @@ class ListedPage:
     text: str = ""
 
 
-class _StoppableSource:
+class _Body:
     """Bytes of a body, which may be long: ``stop`` is called before each part of it."""
 
-    def __init__(self, source: ByteSource, stop: Stop) -> None:
-        self._source, self._stop = source, stop
+    def __init__(self, block: RecordBlock, tell: Callable[[], int], stop: Stop) -> None:
+        self._block, self.tell, self._stop = block, tell, stop
 
     def read(self, size: int, /) -> bytes:
         self._stop()
-        return self._source.read(size)
+        return self._block.read(size)
 
 
 class ArchivePages(InterruptibleReader):
@@ -241,7 +240,11 @@ class ArchivePages(InterruptibleReader):
         else:
             found.status, found.reason = read_status(block)
             found.headers = read_header_lines(block)
-        fill_body(found, _StoppableSource(block, self.stop))
+        file, packed = self._files[answer.source], self._sources[answer.source].packed
+        body = _Body(block, lambda: min(file.tell() - answer.offset, packed), self.stop)
+        if fill_body(found, body) and found.mime in {*HTML, "text/css"}:
+            found.close()
+            raise UnknownCodingError(f"it is more than {RATIO_MOST} times as large as in the file")
         self._describe(found, answer)
         return found
 
@@ -288,7 +291,7 @@ def unpacked(source: WarcSource, target: Path, stop: Stop) -> WarcSource:
     most = UNPACKED_ALWAYS + RATIO_MOST * source.size
     with source.open() as file, target.open("wb") as plain:
         copy_bounded(gzip.GzipFile(fileobj=file), plain, most, stop)
-    return WarcSource(source.name, target.stat().st_size, lambda: target.open("rb"))
+    return WarcSource(source.name, target.stat().st_size, lambda: target.open("rb"), source.size)
 
 
 def copy_bounded(packed: "gzip.GzipFile | BinaryIO", plain: BinaryIO, most: int, stop: Stop) -> None:
@@ -382,7 +385,7 @@ def _source(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target
     if entry.compress_type != zipfile.ZIP_STORED:
         with archive.open(entry) as packed, target.open("wb") as plain:
             copy_bounded(cast("BinaryIO", packed), plain, UNPACKED_ALWAYS + RATIO_MOST * entry.compress_size, stop)
-        return WarcSource(entry.filename, target.stat().st_size, lambda: target.open("rb"))
+        return WarcSource(entry.filename, target.stat().st_size, lambda: target.open("rb"), entry.compress_size)
     with path.open("rb") as file:
         file.seek(entry.header_offset)
         header = file.read(_LOCAL_HEADER.size)

@@ -3,6 +3,7 @@
 import io
 import re
 import sqlite3
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -40,11 +41,12 @@ class ArchiveError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WarcSource:
-    """One WARC: its name, a file or a part of one, and how to open it."""
+    """One WARC: its name, a file or a part of one, and how to open it; ``packed``: its size before it was unpacked."""
 
     name: str
     size: int
     open: Callable[[], BinaryIO]
+    packed: int = sys.maxsize
 
 
 @dataclass(frozen=True, slots=True)

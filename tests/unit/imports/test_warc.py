@@ -217,6 +217,15 @@ def test_a_body_that_unpacks_to_too_much_is_cut(tmp_path: Path) -> None:
     assert '"truncated":"length"' in (folder / "responses" / "index.jsonl").read_text()
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_page_that_unpacks_to_too_much_is_refused(tmp_path: Path, *, whole: bool) -> None:
+    bomb = gzip.compress(b" " * (UNPACKED_ALWAYS + 2_000_000))
+    write_warc(tmp_path / "a.warc", [Said(PAGE.url, bomb, headers={"Content-Encoding": "gzip"}), PICTURE])
+    pages, [refused] = read(open_warc(packed(tmp_path / "a.warc", whole=whole)))
+    assert (pages, refused.item) == ([], PAGE.url)
+    assert "more than 100 times as large as in the file" in refused.reason
+
+
 @pytest.mark.slow
 def test_a_page_that_cannot_be_parsed_is_imported_without_its_text(tmp_path: Path) -> None:
     write_warc(tmp_path / "a.warc", [Said("http://a.example/", b"<div>" * 200_000)])
