@@ -34,11 +34,13 @@ from archivebox.imports.readers.old_page import (
 )
 from archivebox.lib.batches import batches
 from archivebox.lib.files import iter_statuses, read_regular
-from archivebox.lib.links.databases import limit_work, open_untrusted, plain_tables, refuse_journal_of_several
+from archivebox.lib.links.databases import limit_work, open_untrusted, refuse_journal_of_several
 from archivebox.lib.links.link import LinkFileError
 
 Row = Mapping[str, object]
 _KEY = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}")
+_TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'"
+"""No views, and no virtual tables."""
 _BATCH = 50
 """Pages whose tags and results are read together; a row of a hostile file may have 16 MB."""
 _VERSIONS = (
@@ -67,13 +69,13 @@ class OldDatabase:
             if source.is_file() and not source.is_symlink():
                 shutil.copyfile(source, copy.with_name(copy.name + suffix))
         refuse_journal_of_several(copy.with_name(f"{copy.name}-journal"))
-        self._connection, self._path = open_untrusted(copy), copy
+        self._connection, self._path = open_untrusted(copy, checks_json=True), copy
         self._columns: dict[str, set[str]] = {}
-        for table in plain_tables(self._connection):
+        for (table,) in self._connection.execute(_TABLES).fetchall():
             columns = self._connection.execute("SELECT name FROM pragma_table_info(?)", [table])
             self._columns[table] = {str(column) for (column,) in columns}
         self._connection.row_factory = sqlite3.Row
-        if not self._has("core_snapshot", "timestamp"):
+        if not self._columns.get("core_snapshot", set()) >= {"id", "timestamp", "url"}:
             raise sqlite3.DatabaseError("It has no table of pages.")
 
     @property
@@ -110,7 +112,7 @@ class OldDatabase:
         return {folder: timestamp for folder, timestamp in places if folder in folders}
 
     def _pages(self, condition: str, value: str) -> Iterator[OldPage]:
-        query = f"SELECT * FROM core_snapshot WHERE {condition}"  # noqa: S608 - our own words
+        query = f"SELECT {self._all_of('core_snapshot')} FROM core_snapshot WHERE {condition}"  # noqa: S608 - our words
         for rows in batches(self._rows(query, value), _BATCH):
             keys = json.dumps([row["id"] for row in rows])
             tags, results = self._tags(keys), self._results(keys)
@@ -119,7 +121,8 @@ class OldDatabase:
 
     def rows_of(self, table: str) -> list[Row]:
         """All of a small table; none where there is no such table."""
-        return list(self._rows(f"SELECT * FROM {table}")) if self._has(table) else []  # noqa: S608 - our own names
+        query = f"SELECT {self._all_of(table)} FROM {table}"  # noqa: S608 - our own names
+        return list(self._rows(query)) if self._has(table) else []
 
     def _page(self, row: Row, tags: Mapping[object, list[str]], results: Mapping[object, list[OldResult]]) -> OldPage:
         timestamp, key = str(row["timestamp"]), row["id"]
@@ -153,14 +156,18 @@ class OldDatabase:
         found: dict[object, list[OldResult]] = {}
         if self._has("core_archiveresult", "snapshot_id"):
             query = (
-                "SELECT * FROM core_archiveresult WHERE snapshot_id IN (SELECT value FROM json_each(?))"
-                " ORDER BY start_ts"
+                f"SELECT {self._all_of('core_archiveresult')} FROM core_archiveresult"  # noqa: S608 - its own names
+                " WHERE snapshot_id IN (SELECT value FROM json_each(?)) ORDER BY start_ts"
             )
             for one in self._rows(query, keys):
                 result = OldResult.of(one.get("plugin") or one.get("extractor"), one)
                 if result is not None:
                     found.setdefault(one["snapshot_id"], []).append(result)
         return found
+
+    def _all_of(self, table: str) -> str:
+        """Its columns, but for those that an expression of the file computes."""
+        return ", ".join('"{}"'.format(name.replace('"', '""')) for name in sorted(self._columns.get(table, ())))
 
     def _has(self, table: str, column: str = "") -> bool:
         columns = self._columns.get(table, set())

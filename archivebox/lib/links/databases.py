@@ -54,7 +54,7 @@ def read_history(file: BinaryIO, _base: str = "") -> Iterator[Link]:
 def _read(file: BinaryIO, *, visits: bool) -> Iterator[Link]:
     try:
         with _copied(file) as path, closing(open_untrusted(path)) as database:
-            tables = plain_tables(database)
+            tables = _tables(database)
             if tables >= _FIREFOX:
                 _allow_only(database, _FIREFOX)
                 yield from _visited(database, _VISITED_FIREFOX) if visits else _bookmarks(database)
@@ -148,13 +148,17 @@ def _place(file: BinaryIO) -> Path | None:
         return None
 
 
-def open_untrusted(path: Path) -> sqlite3.Connection:
-    """A database that lies alone in its folder: nothing that a hostile schema holds is run."""
+def open_untrusted(path: Path, *, checks_json: bool = False) -> sqlite3.Connection:
+    """A database that lies alone in its folder: nothing that a hostile schema holds is run, if plain tables are read.
+
+    ``checks_json``: its columns have such constraints, as Django makes them; where functions of the schema are not
+    trusted, SQLite takes it for damaged.
+    """
     database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
     database.text_factory = lambda raw: raw.decode("utf-8", "replace").replace("\0", "\ufffd")
     limit_work(database, path)
-    for setting in ("trusted_schema = OFF", "cell_size_check = ON", "query_only = ON"):
+    for setting in (f"trusted_schema = {checks_json}", "cell_size_check = ON", "query_only = ON"):
         database.execute(f"PRAGMA {setting}")
     return database
 
@@ -166,7 +170,7 @@ def limit_work(database: sqlite3.Connection, path: Path) -> None:
     database.set_progress_handler(lambda: next(steps, None) is None, _STEPS_PER_CALL)
 
 
-def plain_tables(database: sqlite3.Connection) -> set[str]:
+def _tables(database: sqlite3.Connection) -> set[str]:
     """Plain tables without computed columns: a view, virtual table or expression could run anything."""
     return {str(name) for (name,) in database.execute(_TABLES)}
 

@@ -127,7 +127,8 @@ def test_a_page_without_a_text_gets_that_of_the_html_saved(source: Path) -> None
 def test_a_page_whose_html_cannot_be_parsed_says_that_its_text_is_missing(source: Path) -> None:
     folder = source / "archive" / FIRST
     (folder / "htmltotext.txt").unlink()
-    (folder / "singlefile.html").write_text("<div>" * 200_000)
+    for copy in folder.rglob("*.html"):
+        copy.write_text("<div>" * 200_000)
     imported(source)
     result = Snapshot.objects.get(imported_from__key=FIRST).archiveresult_set.get(plugin="htmltotext")
     assert (result.status, result.output_str) == ("failed", "Reading this page would take too long or too much memory")

@@ -46,7 +46,7 @@ HOSTILE = "timestamp TEXT, url TEXT AS (hex(zeroblob(400000000)))"
 
 
 def test_columns_that_are_computed_are_never_computed(tmp_path: Path) -> None:
-    """One row of them took 9.3 GB of memory; no ArchiveBox has made any."""
+    """One row of them took 9.3 GB of memory; 0.9 has some, of which nothing is read."""
     path = tmp_path / "index.sqlite3"
     with closing(sqlite3.connect(path)) as source:
         source.execute(f"CREATE TABLE core_snapshot (id TEXT, {HOSTILE})")
