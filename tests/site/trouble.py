@@ -150,7 +150,7 @@ ROUTES = (
     Route("/stall", "half of a body, then nothing until the client leaves", stall, unending=True),
     Route("/torn", "half of a body, then the connection is reset", torn, unending=True),
     Route("/empty", "a page of no byte", lambda _: Response(b"")),
-    Route("/not-modified", "304 to whoever asks", lambda _: Response(type=None, status=304), None),
+    Route("/not-modified", "304 to whoever asks", lambda _: Response(type=None, status=304), None, status=304),
     Route("/never", "accepts and never answers", never, unending=True),
     Route("/trickle", "a byte each 100 ms for 60 s", trickle, unending=True),
     Route("/late-loop", "goes to itself at each load; only its head comes at once", late_loop),

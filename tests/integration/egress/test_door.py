@@ -147,7 +147,7 @@ def test_what_cannot_be_reached_says_why(open_door: OpenDoor) -> None:
 
     proxy = open_door(LOOPBACK_OPEN, names=nobody)
     assert proxy.ask("CONNECT nowhere.example:443 HTTP/1.1\r\n\r\n").startswith(
-        b"HTTP/1.1 502 The name nowhere.example"
+        b"HTTP/1.1 502 There is no site called nowhere.example"
     )
     assert b"127.0.0.1:1 cannot be reached" in proxy.ask("CONNECT 127.0.0.1:1 HTTP/1.1\r\n\r\n")
     assert [line["reason"] for line in proxy.log()] == ["no_such_name", "connection_refused"]
