@@ -19,6 +19,8 @@ Row = dict[str, Action | None]
 
 SNAPSHOT_CHANGES = ("tags", "notes", "retry", "capture", "verify", "visibility", "remove", "restore")
 
+FORMER = r"(?P<former_id>[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12})(?:/(?P<path>.*))?$"
+"""The end of an address that 0.9 gave a page."""
 PAGES: dict[str, Row] = {
     "": {"GET": LIST, "POST": EDIT},
     "snapshots/<uuid:snapshot_id>/": {"GET": READ, "POST": READ},
@@ -37,6 +39,8 @@ PAGES: dict[str, Row] = {
     "palette/": {"GET": LIST},
     r"^web/(?P<when>latest|\d{4,14})/(?P<url>.+)$": {"GET": READ, "POST": READ},
     r"^archive/(?P<timestamp>\d{1,12}(\.\d{1,32})?)/(?P<path>.*)$": {"GET": READ},
+    rf"^snapshot/{FORMER}": {"GET": READ},
+    rf"^[^/]+/\d{{8}}/[^/]+/{FORMER}": {"GET": READ},
     r"^web/follow/(?P<when>\d{14})/(?P<url>.+)$": {"GET": OPEN},
     "failures/": {"GET": READ},
     "import/": {"GET": EDIT, "POST": EDIT},
@@ -222,6 +226,7 @@ def example(address: str) -> str:
     """A path that it matches; what a page's own pattern names stands for itself."""
     address = address.removeprefix("^").replace(r"(?P<when>latest|\d{4,14})", "latest")
     address = address.replace(r"(?P<timestamp>\d{1,12}(\.\d{1,32})?)", "1700000000").replace("(?P<path>.*)$", "")
+    address = address.replace(FORMER, "0" * 32).replace(r"[^/]+/\d{8}/[^/]+", "ada/20260101/a.example")
     address = address.replace(r"(?P<when>\d{14})", "20260101000000").replace("(?P<url>.+)$", "http://example.com/")
     return "/" + re.sub(r"<(?:(\w+?)(?:str)?:)?\w+>", lambda found: EXAMPLES[found[1] or ""], address)
 
