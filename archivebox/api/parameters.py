@@ -34,11 +34,9 @@ def with_known_parameters(address: str, view: View) -> View:
 def _known(path: str, method: str) -> frozenset[str] | None:
     """As the description of the API has them; None for a method that the address has not."""
     operation = description()["paths"].get(path, {}).get(method)
-    return (
-        None
-        if operation is None
-        else frozenset(one["name"] for one in operation.get("parameters", ()) if one["in"] == "query")
-    )
+    if operation is None:
+        return None
+    return frozenset(one["name"] for one in operation.get("parameters", ()) if one["in"] == "query")
 
 
 def _sentence(name: str, known: Collection[str]) -> str:

@@ -27,7 +27,7 @@ from archivebox.config.database import database_url
 from archivebox.config.database_copy import DatabaseCopyError, copy_sqlite
 from archivebox.core.evidence.signature import MANIFEST_SIZE
 from archivebox.core.evidence.signer import MANIFEST
-from archivebox.core.evidence.verification import files_of, verdict_on, with_listed_files
+from archivebox.core.evidence.verification import PAGES_AT_ONCE, files_of, verdict_on, with_listed_files
 from archivebox.core.models import Snapshot, StoredObject
 from archivebox.core.snapshot import SnapshotQuerySet
 from archivebox.lib.files import read_regular, remove_tree
@@ -38,8 +38,6 @@ LEFT_OUT = frozenset({"run", "logs", "machines", "exports", "backups"})
 """Folders that are made anew, or by programs that can be installed again."""
 _SQLITE = (".sqlite3", ".sqlite3-wal", ".sqlite3-shm", ".sqlite3-journal", ".sqlite3.tmp")
 """Ends of names in the data folder itself: databases, which are copied in another way."""
-PAGES_AT_ONCE = 100
-"""Pages whose rows are in memory while it is looked for damage."""
 _ASIDE = "linked"
 """Name in the backup of what is linked before it takes the place of a copy."""
 _ID = 5

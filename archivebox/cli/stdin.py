@@ -65,9 +65,9 @@ def is_selection() -> bool:
 
 
 def read_records(out: Output, *, urls: bool = False) -> list[StdinRecord]:
-    """All records on stdin, once whoever writes them has closed it; BadInputError where a line is none.
+    """Read all records from stdin until it is closed; BadInputError for a line that is not a record.
 
-    ``urls``: a line with a URL is the record of a page.
+    ``urls``: a line with a URL counts as the record of a page.
     """
     if sys.stdin is None:
         raise BadInputError("stdin is closed, so no record can be read from it. Nothing was done.")

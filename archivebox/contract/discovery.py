@@ -113,10 +113,10 @@ def discover_plugins(data_plugins: Path | None = None, *, bundled: Path = BUNDLE
 
 
 def _in_place_of(earlier: Plugin, plugin: Plugin) -> Plugin:
-    """What counts of two folders of one name: the later one, without taking away what it says nothing about.
+    """The plugin that two folders of one name make. The later folder wins, but what it does not mention stays.
 
-    One with settings alone changes those of the earlier one. One without ``x-outputs``, as of an earlier ArchiveBox,
-    writes the same files, so they keep their roles; but for those whose form is ours.
+    A folder that has only settings changes those of the earlier plugin. A folder without ``x-outputs``, as an earlier
+    ArchiveBox has them, writes the same files: they keep their roles, except for those in a format of our own.
     """
     if unfit := _unfit(plugin, earlier):
         return replace(earlier, warnings=(*earlier.warnings, f"{plugin.path} is not used in its place: {unfit}"))

@@ -47,8 +47,9 @@ from archivebox.machine.process import Process
 FAILED = Q(status="failed")
 MAX_ATTEMPTS = 3
 NO_SUCCESS = 3
-FOREIGN_STATUS = re.compile(r"page loaded http=([1-5]\d\d)", re.ASCII)
 """The exit status of `archivebox run` where nothing came of it."""
+FOREIGN_STATUS = re.compile(r"page loaded http=([1-5]\d\d)", re.ASCII)
+"""What the navigation hook of abx-plugins prints as its output: the HTTP status of the page."""
 FIRST_BACK_OFF = timedelta(minutes=1)
 IDLE_WAIT = timedelta(minutes=10)
 """How long after its back-off a retry waits at most for the machine to be idle."""

@@ -215,8 +215,8 @@ class StartedProcess(ProcessRow):
         self.stdout, self.stdout_size = read_tail(self.stdout_file)
         self.stderr, self.stderr_size = read_tail(self.stderr_file)
 
-    def take_logs(self) -> None:
-        """Have the row of one that has ended hold the ends of its logs, and delete those that it holds whole."""
+    def store_logs(self) -> None:
+        """Store the ends of the logs of an ended process in its row, and delete the files that the row holds whole."""
         for stream, file in (("stdout", self.stdout_file), ("stderr", self.stderr_file)):
             tail, size = read_tail(file)
             if tail and size != getattr(self, f"{stream}_size"):

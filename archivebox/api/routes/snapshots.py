@@ -36,7 +36,6 @@ from archivebox.search.removal import bring_back, remove
 router = Router(tags=["snapshots"])
 
 Question = Annotated[str, StringConstraints(max_length=MOST_CHARACTERS, pattern=r"^[^\x00]*$")]
-
 Change = Literal["pause", "resume", "cancel", "retry", "recapture"]
 STEERED = {"pause": control.pause, "resume": control.resume, "cancel": control.cancel}
 

@@ -31,7 +31,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.binaries import BinaryRequest, merge
 from archivebox.contract.lint import lint
 from archivebox.contract.reasons import Reason
-from archivebox.core.evidence.verification import damage_of, with_listed_files
+from archivebox.core.evidence.verification import PAGES_AT_ONCE, damage_of, with_listed_files
 from archivebox.core.models import Snapshot, StoredObject
 from archivebox.hooks import known_finite_hooks, lib_dir, needed_programs, plugins
 from archivebox.lib.object_store import ObjectStoreError
@@ -46,11 +46,8 @@ State = Literal["ok", "warning", "error"]
 GIGABYTE = 1_000_000_000
 OLD_BACKUP = timedelta(days=8)
 """Age from which a backup is one that was forgotten: those who make them do so each week at least."""
-
-
 PAGES_TIME = 10.0
-"""Seconds for looking at pages: some ten thousand of them."""
-PAGES_AT_ONCE = 100
+"""Seconds for looking at pages: some thousands of them."""
 
 
 class Check(NamedTuple):

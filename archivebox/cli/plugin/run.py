@@ -131,7 +131,7 @@ class Trial:
 
 
 def _finish(session: Session, hook: Hook, process: Process, folder: Path) -> int:
-    """Wait for it, and show what it printed; what listens until the page is done is told that it is."""
+    """Wait for a hook and show its output. One that listens until the page is done is sent TERM after a second."""
     if hook.background and not hook.finite:
         time.sleep(LISTENS)
         process.terminate()

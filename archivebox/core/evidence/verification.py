@@ -1,7 +1,7 @@
 """Whether the files of a page are still those that its rows name, and that were hashed and signed when it was sealed.
 
-``verdict_on`` is what every entry point asks: verification reads and hashes each file, `doctor` asks the file system
-alone (``is_quick``), and exports name the pages of which it says that they are damaged.
+Every entry point asks ``verdict_on``: verification and exports read and hash each file, `doctor` and backups compare
+sizes and times (``is_quick``).
 """
 
 import hashlib
@@ -175,9 +175,13 @@ def problems_of(snapshots: Iterable[Snapshot], digests: DigestCache | None = Non
 def damage_of(
     snapshots: Iterable[Snapshot], digests: DigestCache | None = None, *, is_quick: bool = False
 ) -> dict[UUID, str]:
-    """Snapshot → what of it is gone or is not as it was kept; nothing for one of which nothing is."""
+    """Damaged snapshots → sentences about what is missing or was changed."""
     found = {one.pk: verdict_on(one, digests=digests, is_quick=is_quick) for one in snapshots}
     return {key: " ".join(verdict.damage) for key, verdict in found.items() if verdict is not None and verdict.damage}
+
+
+PAGES_AT_ONCE = 100
+"""Pages whose rows are in memory while their files are looked at."""
 
 
 def with_listed_files(rows: SnapshotQuerySet) -> SnapshotQuerySet:

@@ -33,7 +33,7 @@ from archivebox.lib.suggestions import did_you_mean
 BATCH = 500
 """URLs of one query, and of one check."""
 Report = Callable[[Refusal, str], object]
-"""Is told of each URL or line that is refused, and of the name of its list."""
+"""Called for each refused URL or line, with the name of its list (empty for URLs that were given alone)."""
 
 
 @dataclass(frozen=True, slots=True)

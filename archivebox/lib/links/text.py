@@ -11,7 +11,7 @@ from archivebox.lib.links.link import LARGEST_DOCUMENT, Link, LinkFileError
 from archivebox.lib.urls import MAX_LENGTH
 
 LONGEST_LINE = 65_536
-"""Characters of a line that are kept; a URL has at most 2,000, a line of JSON a title and tags besides."""
+"""Characters of a line that are kept; a URL has at most 8,000, a line of JSON a title and tags besides."""
 _LONGEST_URL = MAX_LENGTH + 1
 """One more than a URL may have, so that a longer one is refused and not cut."""
 URL = re.compile(r"https?://[^\s<>\"'`{}|\\^\u201c\u201d\u00ab\u00bb\x00-\x1f]+", re.IGNORECASE)

@@ -65,7 +65,7 @@ class Program:
                     tree += descendants(self.popen.pid)
             self._kill(tree)
         code = self.finish()
-        left = _group(self.popen.pid)  # children of a program that died by itself are nobody's descendants
+        left = _group_members(self.popen.pid)  # children of a program that died by itself are nobody's descendants
         _signal_all(left, signal.SIGKILL)
         _wait_until_gone([*self._killed, *left])  # until then they may write where somebody tidies up now
         return code
@@ -251,7 +251,7 @@ def _children(pid: int) -> list[int]:
     return children
 
 
-def _group(leader: int) -> list[int]:
+def _group_members(leader: int) -> list[int]:
     """Return the processes of a process group whose leader may have ended; nothing where there is no /proc."""
     try:
         os.killpg(leader, 0)

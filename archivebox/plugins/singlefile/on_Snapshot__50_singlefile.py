@@ -67,7 +67,7 @@ class Supply:
         return {"status": found.status, "type": found.type, "body": base64.b64encode(found.body).decode()}
 
 
-def take_clip(tab: Tab, box: Params) -> str:
+def capture_clip(tab: Tab, box: Params) -> str:
     """Return a part of the page as it is drawn, a PNG in base64, transparent where nothing is; "" without a picture."""
     is_beyond = box.pop("isBeyond")
     options = {"format": "png", "captureBeyondViewport": is_beyond, "clip": {**box, "scale": 1}}
@@ -121,7 +121,7 @@ def main() -> None:
             world.put(file.read())
         world.expose("resource", supply.give)
         world.expose("fonts", lambda _: resources.fonts())
-        world.expose("clip", lambda box: take_clip(tab, box))
+        world.expose("clip", lambda box: capture_clip(tab, box))
         world.call(FETCH)
         try:
             html = world.call(SAVE, options, timeout=timeout)

@@ -100,12 +100,10 @@ def condition(node: Node, known: QueryContext) -> Q:
             return Q(*(condition(part, known) for part in parts))
         case Either(parts):
             single = [part.words for part in parts if isinstance(part, WordGroup) and len(part.words) == 1]
-            any_of = [word for group in single for word in group]
+            others = (part for part in parts if not (isinstance(part, WordGroup) and len(part.words) == 1))
+            any_of = [group[0] for group in single]
             found = _has(any_of, notes=known.notes) | known.with_texts(single) if any_of else NOTHING
-            for part in parts:
-                if not (isinstance(part, WordGroup) and part.words in single):
-                    found |= condition(part, known)
-            return found
+            return reduce(or_, (condition(part, known) for part in others), found)
         case Not(part):
             return ~condition(part, known)
 

@@ -301,9 +301,7 @@ def _facets(
     """Of what was found; of the whole library, once for each who sees something else, and for a while."""
     if selection is None:
         return []
-    if (
-        page.is_all and selection.words and _sort(request) != "worst"
-    ):  # to look for the words once more takes as long as the first time
+    if page.is_all and selection.words and _sort(request) != "worst":  # it need not look for the words once more
         selection = selection.only([row.pk for row in page.rows])
     if not request.GET.get("q", "").strip():
         scope = viewer_scope(request.user)

@@ -139,7 +139,7 @@ def _forget_leftovers() -> None:
         if row is None:
             path.unlink(missing_ok=True)
         elif row.status == Process.StatusChoices.EXITED:
-            row.take_logs()
+            row.store_logs()
 
 
 def _by_key(folder: Path, pattern: str) -> Iterator[tuple[UUID, Path]]:

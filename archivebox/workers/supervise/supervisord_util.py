@@ -130,7 +130,7 @@ def stop_supervisord(watch: ServerWatch, supervisord: Process) -> None:
             supervisord.kill_tree()
     _wind_down_orphans(supervisord)
     supervisord.terminate()
-    supervisord.take_logs()
+    supervisord.store_logs()
 
 
 def _wind_down_orphans(supervisord: Process) -> None:

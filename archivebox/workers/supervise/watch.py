@@ -224,7 +224,7 @@ class OrchestratorWatch:
             return
         if self.orchestrator is not None:
             self._end_leftovers()
-            self.orchestrator.take_logs()
+            self.orchestrator.store_logs()
             self._stop_crash_loop(self.orchestrator)
         self.orchestrator = None
         if not orchestrator_is_running():
@@ -274,7 +274,7 @@ class OrchestratorWatch:
             self._end_leftovers()
         # It may have found another at work and ended: its end goes on record.
         if self.orchestrator is not None and self.orchestrator.poll() is not None:
-            self.orchestrator.take_logs()
+            self.orchestrator.store_logs()
         if self._left_to_us() and not _others_watch():
             processes.StrayProcesses(self._left_to_us).end_blocking(grace=0.5)
             processes.reap_orphans(None, own=self._own_pids())

@@ -374,9 +374,9 @@ class Recorder:
         hop.body.limit = self._limits.file
         self._fetch_anew(identifier, hop)
 
-    def _fetch_anew(self, identifier: str, hop: RecordedExchange) -> None:
+    def _fetch_anew(self, identifier: str, hop: RecordedExchange, end: Callable[[], None] | None = None) -> None:
         """The browser drops what came of a document whose loading was stopped: have it once more, while it is shown."""
-        Download(self._ask, self._connection.tab, hop, lambda: self._complete(identifier, hop)).fetch()
+        Download(self._ask, self._connection.tab, hop, end or (lambda: self._complete(identifier, hop))).fetch()
 
     def _fetch_cut_off(self, hop: RecordedExchange) -> None:
         identifier = f"again {id(hop)}"
@@ -387,7 +387,7 @@ class Recorder:
             self._complete(identifier, hop)
             self.cut_off.ended(hop)
 
-        Download(self._ask, self._connection.tab, hop, end).fetch()
+        self._fetch_anew(identifier, hop, end)
 
     def _end_early(self, hop: RecordedExchange, truncated: str, error: str) -> None:
         """End an exchange before all of it has come. ``truncated``: the reason, as WARC-Truncated names it."""
