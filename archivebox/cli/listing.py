@@ -1,7 +1,7 @@
 """Owns how lists are shown: which order and bound they have, as a table, JSON lines, CSV or HTML."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 from uuid import UUID
 
 from django.db.models import F, QuerySet
@@ -45,6 +45,11 @@ class ListOptions(NamedTuple):
     csv: str | None = None
     html: bool = False
     with_headers: bool = False
+
+    @classmethod
+    def pop_from(cls, given: dict[str, Any]) -> Self:
+        """Take what says so out of the options of a command."""
+        return cls(**{name: given.pop(name) for name in cls._fields if name in given})
 
     def bound(self, out: Output) -> int | None:
         """At most so many rows; None: all. A terminal gets a page of them, whatever else all."""

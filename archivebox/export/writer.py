@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO, ClassVar
 from uuid import UUID
 
+from archivebox.core.evidence.verification import DigestCache, damage_of
 from archivebox.export.pages import ExportedPage
 from archivebox.lib.files import locked
 
@@ -74,6 +75,19 @@ class Writer(ABC):
 
     def __init__(self, path: Path) -> None:
         self.files = PartFiles(path, *self.beside)
+        self._digests = DigestCache()
+
+    def add(self, pages: Sequence[ExportedPage]) -> tuple[Failures, bool]:
+        """Write these; what is wrong with some, and whether any is in the export.
+
+        A page that is not as it was archived is in it as far as it is there.
+        """
+        found = self.append(pages)
+        has_written = len(pages) > len(found)
+        if self.holds_files:
+            damage = damage_of((page.snapshot for page in pages), self._digests)
+            found |= {key: f"It is not as it was archived. {what}" for key, what in damage.items()}
+        return found, has_written
 
     @abstractmethod
     def append(self, pages: Sequence[ExportedPage]) -> Failures:

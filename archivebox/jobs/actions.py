@@ -9,7 +9,6 @@ from archivebox.core.crawl_control.retry import retry_failed
 from archivebox.core.crawl_control.set_visibility import show
 from archivebox.core.evidence.verification import (
     DigestCache,
-    damage_of,
     list_signature,
     problems_of,
     sign_unsigned,
@@ -225,7 +224,6 @@ class Export(JobAction):
         self._writer = self._format.writer(self._path)
         self._found: Failures = {}
         self._has_written = False
-        self._digests = DigestCache()
 
     @classmethod
     def check(cls, options: Options) -> dict[str, JSON]:
@@ -247,14 +245,9 @@ class Export(JobAction):
     def prepare(self, keys: Sequence[UUID]) -> None:
         self._writer.files.truncate_to(self.job.memory.get("lengths", {}))
         pages = pages_of(self.among().filter(pk__in=keys), scope_of_job(self.job))
-        self._found = self._writer.append(pages)
-        self._has_written = len(pages) > len(self._found)
-        if self._writer.holds_files:
-            damage = damage_of((page.snapshot for page in pages), self._digests)
-            self._found |= {key: f"It is not as it was archived. {what}" for key, what in damage.items()}
+        self._found, self._has_written = self._writer.add(pages)
 
     def write(self, keys: Sequence[UUID]) -> Failures:
-        """Those that are damaged are in the file as far as they are there, and are named."""
         self.job.memory["lengths"] = self._writer.files.lengths
         self.job.memory["has_pages"] = self._has_written or self.job.memory.get("has_pages", False)
         return super().write(keys) | self._found

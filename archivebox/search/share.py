@@ -73,19 +73,20 @@ class ShareLink(Revocable):
 
     def selection(self) -> Selection:
         """What its search finds now. QueryError, SearchUnavailableError."""
-        return chosen(self._query, MEMBERS, among=shareable_by(self.owner), removed=False)
+        return chosen(self.query, MEMBERS, among=shareable_by(self.owner), removed=False)
 
     def page(self, snapshot_id: UUID) -> Snapshot | None:
         """The page of this key if the link shows it now. QueryError, SearchUnavailableError."""
         page: Snapshot | None = shareable_by(self.owner).filter(pk=snapshot_id).first()
         if page is None or self.search is None:
             return page if page is not None and page.pk == self.snapshot_id else None
-        name = f"share-{self.pk}-{page.pk}-{hashlib.sha256(self._query.encode()).hexdigest()}"
+        name = f"share-{self.pk}-{page.pk}-{hashlib.sha256(self.query.encode()).hexdigest()}"
         is_found = cache.get_or_set(name, lambda: self.selection().rows.filter(pk=page.pk).exists(), MATCH_KEPT)
         return page if is_found else None
 
     @property
-    def _query(self) -> str:
+    def query(self) -> str:
+        """Its saved search; empty for a link to one page."""
         return "" if self.search is None else self.search.query
 
 

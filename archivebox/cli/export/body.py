@@ -78,20 +78,21 @@ def _write_here(session: Session, wanted: JobRequest, output: str | None) -> int
     if wanted.query is not None:
         rows = chosen(wanted.query, EVERYTHING, among=Snapshot.objects.kept(), every=True).rows
         keys = list(rows.order_by("-pk").values_list("pk", flat=True))
-    failures: dict[UUID, str] = {}
+    failures, has_pages = dict[UUID, str](), False
     with TemporaryDirectory(prefix=".export-", dir=None if output == STDOUT else Path(output).parent) as folder:
         path = Path(folder, "export")
         writer = FORMATS[str(wanted.options["format"])].writer(path)
         for part in batches(keys, Export.batch):
-            failures |= writer.append(pages_of(Snapshot.objects.filter(pk__in=part), EVERYTHING))
-        done = len(keys) - len(failures)
-        if done:
+            found, has_written = writer.add(pages_of(Snapshot.objects.filter(pk__in=part), EVERYTHING))
+            failures, has_pages = failures | found, has_pages or has_written
+        if has_pages:
             writer.finish()
         writer.close()
-        _tell(session, failures)
-        if not done:
+        _warn_of(session, failures)
+        if not has_pages:
             session.out.warn(f"No file was written: {_why_nothing(len(keys))}")
             return NOTHING_WRITTEN
+        done = len(keys) - len(failures)
         return _deliver(session, path, output, {"type": "Export", "done": done, "failed": len(failures)})
 
 
@@ -119,7 +120,7 @@ def _hand_out(session: Session, job: Job, output: str | None) -> int:
     """Say where the file is, and which pages are not in it."""
     job.refresh_from_db()
     failures = JobFailure.objects.filter(job=job).order_by("pk")[:FAILURES_SHOWN]
-    _tell(session, {one.snapshot_id: one.sentence for one in failures})
+    _warn_of(session, {one.snapshot_id: one.sentence for one in failures})
     if job.failed > FAILURES_SHOWN:
         session.out.warn(f"And {job.failed - FAILURES_SHOWN:,} more: `archivebox job show {job.pk}` lists them.")
     if job.file is None:
@@ -143,8 +144,8 @@ def _deliver(session: Session, file: Path, output: str | None, record: dict[str,
     return 0
 
 
-def _tell(session: Session, failures: Mapping[UUID, str]) -> None:
-    """A line for each page that is not in it."""
+def _warn_of(session: Session, failures: Mapping[UUID, str]) -> None:
+    """A line for each page that is not in it, or not whole."""
     urls = dict(Snapshot.objects.filter(pk__in=list(failures)).values_list("pk", "url"))
     for key, sentence in failures.items():
         session.out.warn(f"{urls.get(key, key)}: {sentence}")

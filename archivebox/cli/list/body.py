@@ -9,20 +9,12 @@ from archivebox.cli.session import Session
 from archivebox.cli.stdin import STDIN
 
 
-def run(
-    session: Session,
-    *,
-    limit: int | None,
-    sort: str | None,
-    csv: str | None,
-    html: bool,
-    with_headers: bool,
-    **choice: Any,
-) -> int:
+def run(session: Session, **choice: Any) -> int:
+    wanted = ListOptions.pop_from(choice)
     rows = (
         select_snapshots(session.out, every=False, all_at_terminal=True, **choice).rows
         if STDIN in choice["which"]
         else snapshots(**choice)
     )
-    show(session.out, rows, ListOptions(limit, sort, csv, html, with_headers))
+    show(session.out, rows, wanted)
     return 0

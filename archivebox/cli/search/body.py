@@ -22,19 +22,9 @@ UNANSWERED = 1
 """Exit status where the texts could not be searched."""
 
 
-def run(
-    session: Session,
-    *,
-    terms: tuple[str, ...],
-    limit: int | None,
-    sort: str | None,
-    csv: str | None,
-    html: bool,
-    with_headers: bool,
-    **choice: Any,
-) -> int:
+def run(session: Session, *, terms: tuple[str, ...], **choice: Any) -> int:
     """What is found says where the words are."""
-    wanted = ListOptions(limit, sort, csv, html, with_headers)
+    wanted = ListOptions.pop_from(choice)
     query = " ".join(terms)
     if not query.strip():
         raise BadInputError("Enter at least one word to search for.")
@@ -46,7 +36,7 @@ def run(
     except SearchUnavailableError as problem:
         out.warn(f"Only titles, URLs and tags were searched. {problem}")
         selection, code = chosen(query, EVERYTHING, among=among, texts=False), UNANSWERED
-    _show(out, find(sortable(selection, sort or ""), wanted.bound(out) or MOST_HITS, _order(wanted)), wanted)
+    _show(out, find(sortable(selection, wanted.sort or ""), wanted.bound(out) or MOST_HITS, _order(wanted)), wanted)
     return code
 
 

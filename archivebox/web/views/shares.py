@@ -110,7 +110,7 @@ def opened(request: HttpRequest, token: str) -> HttpResponse:
     if link.snapshot_id is not None:
         return _page(request, token, link, link.snapshot_id)
     try:
-        with search_turn(str(link.search)):
+        with search_turn(link.query):
             page = page_of(link.selection().rows, request)
     except (QueryError, SearchUnavailableError):
         return _closed(request, 503, _UNAVAILABLE)
