@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from PIL import Image, ImageDraw
 
-from archivebox.plugins.chrome.likeness import tiles_alike
-from archivebox.plugins.chrome.visible_words import visible_words, words_found
+from archivebox.plugins.chrome.likeness import tiles_alike, visible_words, words_found
 
 WHITE, GREY = "#ffffff", "#eeeeee"
 

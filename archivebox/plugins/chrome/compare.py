@@ -27,11 +27,18 @@ import subprocess
 import sys
 import time
 
-from folders import make_folder, remove_folder
-from launch import PIPE, browser_pipe, find_chromium, flags, window
-from likeness import UnreadableError, packed_alike, read_picture, tiles_alike
+from launch import PIPE, browser_pipe, find_chromium, flags, make_folder, remove_folder, window
+from likeness import (
+    CAPTURE,
+    OPTIONS,
+    UnreadableError,
+    packed_alike,
+    read_picture,
+    tiles_alike,
+    visible_words,
+    words_found,
+)
 from memory import LOOK_AGAIN, MB, end_large_renderers
-from visible_words import CAPTURE, OPTIONS, visible_words, words_found
 
 from archivebox.plugins.base import Settings, emit, log, misconfigured, start_program
 from archivebox.plugins.base.cdp import CallTimeout, CDPConnection, CDPError, CommandFailed, TargetGone

@@ -10,9 +10,20 @@ import json
 import os
 import time
 
-from answers import PUTS_OFF, check_of, declared_type, refresh_of, retry_after
-from login_walls import is_login_wall
-from refusals import PageRefusal, busy_server, find_visitor_check, login_page, may_go_on, refusal_script
+from refusals import (
+    PUTS_OFF,
+    PageRefusal,
+    busy_server,
+    check_of,
+    declared_type,
+    find_visitor_check,
+    is_login_wall,
+    login_page,
+    may_go_on,
+    refresh_of,
+    refusal_script,
+    retry_after,
+)
 
 from archivebox.plugins.base import patch_snapshot, waiting, write_atomically
 from archivebox.plugins.base.cdp import CommandFailed

@@ -1,4 +1,7 @@
-"""How Chromium is started: which program, which flags, whether its sandbox can work here."""
+"""Starts Chromium: its program, its flags, the profile it runs on, its pipe and its temporary folders.
+
+The profile is the person's own, a copy of the persona's, or a fresh one.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,16 @@ import contextlib
 import ctypes
 import errno
 import fcntl
+import json
 import os
+import shutil
 import socket
+import subprocess
+import tempfile
+import time
 
-from archivebox.plugins.base import Settings, find_program, log, misconfigured
+from archivebox.plugins.base import Program, Settings, find_program, log, misconfigured, start_program
+from archivebox.plugins.base.cdp import CDPConnection, CDPError
 from archivebox.plugins.base.extension import offered_extensions, read_manifest
 
 TYPE_CHECKING = False
@@ -171,3 +180,228 @@ def _make_namespaces(libc: ctypes.CDLL, uid: int) -> bool:
     except OSError:
         return False
     return bool(libc.unshare(CLONE_NEWPID | CLONE_NEWNET) == 0)
+
+
+NO_PERSONA = "Default"  # need not have a folder
+# What Chromium makes anew, and the locks of one that runs on the original.
+LEFT_OUT = shutil.ignore_patterns(
+    "Singleton*",
+    "lockfile",
+    "Cache",
+    "Code Cache",
+    "GPUCache",
+    "*ShaderCache",
+    "Dawn*Cache",
+    "Crashpad",
+    "BrowserMetrics*",
+)
+# What a page can fill, below the profile: kept on disk where the rest is in memory.
+FILLED_BY_PAGES = (
+    "Cache",
+    "Code Cache",
+    "File System",
+    "IndexedDB",
+    "Local Storage",
+    "Service Worker",
+    "Session Storage",
+    "Shared Dictionary",
+    "WebStorage",
+    "blob_storage",
+)
+
+
+def make_profile(settings: Settings, folder: str, in_memory: str = "") -> str:
+    """Return the profile to use; what is made for this crawl alone lies in `folder`, with which it goes.
+
+    `in_memory`: a folder for a fresh one, of which then only what pages can fill lies in `folder`.
+
+    Crawls that share a persona run on a copy each: Chromium locks its profile, and what one page leaves in it (cookies
+    of trackers, a log-out) would meet all later ones.
+    """
+    own = settings.path("CHROME_USER_DATA_DIR")
+    if own:
+        return own
+    profile = os.path.join(in_memory or folder, "profile")
+    persona = _profile_of_persona()
+    if persona:
+        shutil.copytree(persona, profile, symlinks=True, ignore=LEFT_OUT)
+    elif in_memory:
+        _keep_on_disk(folder, profile)
+    _keep_downloads_in(os.path.join(folder, "downloads"), profile)
+    return profile
+
+
+def is_fresh(settings: Settings) -> bool:
+    """Say whether the browser starts on an empty profile, whichever crawl it is for."""
+    return not settings.path("CHROME_USER_DATA_DIR") and not _profile_of_persona()
+
+
+def _profile_of_persona() -> str:
+    """Return the profile of the crawl's persona, '' where it has none, or the page is visited as nobody."""
+    name = os.environ.get("ACTIVE_PERSONA", NO_PERSONA)
+    if not name:
+        return ""
+    folder = os.path.join(os.environ.get("PERSONAS_DIR", ""), name)
+    if name != NO_PERSONA and not os.path.isdir(folder):
+        misconfigured(f"There is no persona {name}. Make it with: archivebox persona create '{name}'")
+    profile = os.path.join(folder, "profile")
+    return profile if os.path.isdir(profile) else ""
+
+
+def _keep_on_disk(folder: str, profile: str) -> None:
+    """Have Chromium write there what pages can fill."""
+    default = os.path.join(profile, "Default")
+    os.makedirs(default)
+    for name in FILLED_BY_PAGES:
+        os.mkdir(os.path.join(folder, name))
+        os.symlink(os.path.join(folder, name), os.path.join(default, name))
+
+
+def _keep_downloads_in(downloads: str, profile: str) -> None:
+    """Have downloads go to a folder that is removed, and nobody but the site asked why a page does not load.
+
+    The relay forbids them all, but a hook that allows them for itself and goes leaves the browser as it was started.
+    """
+    path = os.path.join(profile, "Default", "Preferences")
+    preferences: dict[str, object] = {}
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            preferences = json.load(file)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        ours = {"download": {"default_directory": downloads}, "alternate_error_pages": {"enabled": False}}
+        json.dump(preferences | ours, file)
+
+
+LAUNCH_TIME = 20.0  # seconds until it must answer; it takes 0.2 on an idle machine
+CLOSE_TIME = 1.0  # seconds for Chromium to leave by itself before its tree is ended; it takes 0.2
+
+
+class Browser:
+    """Chromium, our end of its pipe, and its temporary folders (profile included), locked for as long as we live."""
+
+    def __init__(self, settings: Settings) -> None:
+        binary = find_chromium(settings)
+        self.folder, self._lock = make_folder()
+        self.folder_in_memory = ""
+        if is_fresh(settings) and (made := make_folder_in_memory()) is not None:
+            self.folder_in_memory, self._lock_in_memory = made
+        try:
+            self.profile = make_profile(settings, self.folder, self.folder_in_memory)
+            self.keeps_profile = bool(settings.path("CHROME_USER_DATA_DIR"))
+            self.command = [binary, *flags(settings, self.profile)]
+            # Its temporary files go into our folder, so that they are gone with it even when it was killed.
+            environment = {**os.environ, "TMPDIR": self.folder}
+            with browser_pipe() as self.pipe:
+                self.program: Program = start_program(self.command, env=environment, pass_fds=PIPE)
+            self.pid = self.program.pid
+        except BaseException:
+            self.remove_folders()
+            raise
+
+    def version(self) -> dict[str, str]:
+        """Wait until it answers."""
+        try:
+            return CDPConnection(self.pipe).call("Browser.getVersion", timeout=LAUNCH_TIME)
+        except CDPError as error:
+            raise CDPError(
+                f"Chromium did not start ({error}); its own words are above. If they speak of a sandbox: "
+                "CHROME_SANDBOX=false."
+            ) from error
+
+    def end(self) -> None:
+        """End its tree and remove its folders."""
+        self.stop()
+        self.program.end(0.3)
+        self.remove_folders()
+
+    def remove_folders(self) -> None:
+        """Remove what it wrote, once it has ended."""
+        for folder in (self.folder, self.folder_in_memory):
+            if folder:
+                remove_folder(folder)
+
+    def stop(self) -> None:
+        """Kill all its processes, which :meth:`end` waits for; if its profile is somebody's and stays, let it close."""
+        if not self.keeps_profile:
+            self.program.kill()  # half the time of TERM, which has it write its profile
+            return
+        self.pipe.close()
+        try:
+            self.program.popen.wait(CLOSE_TIME)
+        except subprocess.TimeoutExpired as error:
+            log(f"Chromium did not close by itself: {error}")
+
+
+REMOVE_TIME, REMOVE_AGAIN = 2.0, 0.02  # seconds in which a folder must be gone; between two attempts
+FOLDER_PREFIX = "archivebox-chrome-"
+MEMORY_FOLDER, MEMORY_ROOM = "/dev/shm", 256 << 20  # noqa: S108  (mkdtemp follows); bytes that must be free there
+SOCKET = f"/{FOLDER_PREFIX}12345678/org.chromium.Chromium.123456/SingletonSocket"
+
+
+def short_temporary_folder() -> str:
+    """Return TMPDIR unless it is too long: Chromium puts a socket below it, and its address has 107 bytes (unix(7))."""
+    folder = tempfile.gettempdir()
+    return folder if len(os.fsencode(folder)) + len(SOCKET) <= 107 else "/tmp"  # noqa: S108  (mkdtemp follows)
+
+
+def remove_folder(folder: str) -> None:
+    """Remove a folder that a hook of ours made. Processes that were just killed may finish a last write there."""
+    deadline = time.monotonic() + REMOVE_TIME
+    shutil.rmtree(folder, ignore_errors=True)
+    while os.path.exists(folder) and time.monotonic() < deadline:
+        time.sleep(REMOVE_AGAIN)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def make_folder() -> tuple[str, int]:
+    """Make our temporary folder and lock it; the lock falls with this process, however it ends."""
+    return _make_folder_in(short_temporary_folder())
+
+
+def make_folder_in_memory() -> tuple[str, int] | None:
+    """Make one in shared memory (shm_overview(7)) and lock it.
+
+    None where there is no room, or TMPDIR says where temporary files have to be.
+    """
+    if os.environ.get("TMPDIR"):
+        return None
+    try:
+        status = os.statvfs(MEMORY_FOLDER)
+        return _make_folder_in(MEMORY_FOLDER) if status.f_bavail * status.f_frsize >= MEMORY_ROOM else None
+    except OSError:  # not Linux, or not ours to write in
+        return None
+
+
+def _make_folder_in(parent: str) -> tuple[str, int]:
+    remove_what_killed_ones_left(parent)
+    while True:
+        folder = tempfile.mkdtemp(prefix=FOLDER_PREFIX, dir=parent)
+        lock = locked(folder)
+        if lock is not None:
+            return folder, lock
+
+
+def remove_what_killed_ones_left(parent: str) -> None:
+    """Remove folders of hooks like this one that nobody holds any more."""
+    for name in os.listdir(parent):
+        folder = os.path.join(parent, name)
+        if name.startswith(FOLDER_PREFIX) and (lock := locked(folder)) is not None:
+            remove_folder(folder)
+            os.close(lock)
+
+
+def locked(folder: str) -> int | None:
+    """Open a folder of ours and take its lock; None where it has an owner, is somebody else's, or has just gone."""
+    try:
+        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:  # in a folder of everybody's anything may stand under our name, loops of links too
+        return None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(lock).st_uid == os.geteuid() and os.path.samestat(os.stat(folder), os.fstat(lock)):
+            return lock
+        os.close(lock)
+    except (BlockingIOError, FileNotFoundError):
+        os.close(lock)
+    return None

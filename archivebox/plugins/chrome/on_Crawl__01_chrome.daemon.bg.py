@@ -16,8 +16,7 @@ import select
 import selectors
 import time
 
-from browser import Browser
-from browser_profile import is_fresh
+from launch import Browser, is_fresh
 from memory import LOOK_AGAIN, MB, end_large_renderers
 from relay import Relay
 from relay.screencast import Screencast

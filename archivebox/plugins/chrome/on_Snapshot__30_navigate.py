@@ -13,14 +13,23 @@ import json
 import os
 import time
 
-from answers import PUTS_OFF, check_of, declared_type, refresh_of, retry_after
-from arrival import REQUEST_TIME, Arrival
-from idleness import Idleness
+from arrival import REQUEST_TIME, Arrival, Idleness, layout_script, likeness
 from late import EXPECTED, HTML, LOOK_AGAIN, expected_within, tell_facts
-from layout_probe import layout_script, likeness
-from login_walls import is_login_wall
 from neterrors import Problem, problem_of
-from refusals import PageRefusal, busy_server, find_visitor_check, login_page, may_go_on, refusal_script
+from refusals import (
+    PUTS_OFF,
+    PageRefusal,
+    busy_server,
+    check_of,
+    declared_type,
+    find_visitor_check,
+    is_login_wall,
+    login_page,
+    may_go_on,
+    refresh_of,
+    refusal_script,
+    retry_after,
+)
 from shared_files import remove_files, write_shared_files
 
 from archivebox.plugins.base import (

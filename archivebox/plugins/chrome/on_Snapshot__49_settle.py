@@ -11,8 +11,8 @@ from __future__ import annotations
 import json
 import time
 
+from arrival import layout_script, likeness
 from late import FILE, LateDocument, tell_facts
-from layout_probe import layout_script, likeness
 from shared_files import write_shared_files
 
 from archivebox.plugins.base import Hook, Settings, failed, log, succeeded, try_again, write_atomically

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from archivebox.plugins.base.cdp import CDPConnection
-from archivebox.plugins.chrome.idleness import Idleness, is_idle
+from archivebox.plugins.chrome.arrival import Idleness, is_idle
 from tests.plugins_bundled.browser.chain import NAVIGATE, Crawl
 from tests.site.serve import Site
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.plugins.chrome.answers import retry_after
 from archivebox.plugins.chrome.neterrors import problem_of
+from archivebox.plugins.chrome.refusals import retry_after
 
 URL = "http://example.com/"
 SOCKS = "net::ERR_SOCKS_CONNECTION_FAILED"

@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 
 from archivebox.plugins.base.cdp import CDPConnection
-from archivebox.plugins.chrome.answers import check_of, refresh_of
-from archivebox.plugins.chrome.login_walls import is_login_wall
-from archivebox.plugins.chrome.refusals import find_visitor_check, may_go_on
+from archivebox.plugins.chrome.refusals import check_of, find_visitor_check, is_login_wall, may_go_on, refresh_of
 from tests.plugins_bundled.browser.chain import NAVIGATE, PAGE_HOOKS, PATIENCE, SETTLE, Crawl, Outcome, Snapshot
 from tests.site.serve import Site
 

@@ -17,8 +17,7 @@ import socket
 
 from archivebox.plugins.base.cdp import CDPEvent
 
-from .channel import PeerChannel
-from .framing import Plain
+from .channel import PeerChannel, Plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ import os
 import socket
 import time
 
-from .channel import PeerChannel
-from .framing import Plain
+from .channel import PeerChannel, Plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import json
 
-from .framing import PeerRefused
+from .channel import PeerRefused
 
 REQUEST_MAX = 16 * 1024  # bytes of a WebSocket's opening request
 GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, 1.3
