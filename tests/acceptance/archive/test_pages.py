@@ -73,7 +73,6 @@ def test_words_in_a_closed_shadow_root_are_found(home: Home, site: Site) -> None
     assert (code, [one["url"] for one in found if "url" in one]) == (0, [url])
 
 
-@pytest.mark.default
 def test_a_crawl_follows_links_and_every_process_of_it_is_on_record(home: Home, site: Site) -> None:
     home.env["WGET_SAVE_WARC"] = "true"
     code, _ = home.type("add", "--depth=1", "--plugins", FORMATS, site.url_for("/tree/"))

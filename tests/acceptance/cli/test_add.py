@@ -8,13 +8,15 @@ import pytest
 
 from tests.acceptance.cli.conftest import Type
 from tests.browser_databases import PLACES, made
+from tests.marks import first_by_default
 
 pytestmark = pytest.mark.default
 
 GOOD = "https://example.com/page"
 
 
-@pytest.mark.parametrize(
+@first_by_default(
+    2,
     ("text", "reason"),
     [
         ("file:///etc/passwd", "file URLs are not archived"),
@@ -35,7 +37,8 @@ def test_a_bad_argument_is_a_sentence_and_status_2_and_nothing_happens(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
+@first_by_default(
+    3,
     ("words", "reason"),
     [
         (["--depth", "-1"], "depth"),
@@ -110,7 +113,7 @@ def test_a_file_without_any_url_is_refused_as_a_whole(cli: Type, tmp_path: Path)
     assert not (tmp_path / "data").exists()
 
 
-@pytest.mark.parametrize("content", [b"\x89PNG\r\n\x1a\n" + bytes(5_000), b"PK\x03\x04" + bytes(5_000), b""])
+@first_by_default(1, "content", [b"\x89PNG\r\n\x1a\n" + bytes(5_000), b"PK\x03\x04" + bytes(5_000), b""])
 def test_a_file_that_is_no_text_is_refused(cli: Type, tmp_path: Path, content: bytes) -> None:
     (tmp_path / "thing").write_bytes(content)
     done = cli("add", "--bg", "--file", "thing")
@@ -118,7 +121,7 @@ def test_a_file_that_is_no_text_is_refused(cli: Type, tmp_path: Path, content: b
     assert "Traceback" not in done.err
 
 
-@pytest.mark.parametrize("words", [["--file"], ["--parser", "html", "--file"], ["--parser", "html", "-"]])
+@first_by_default(1, "words", [["--file"], ["--parser", "html", "--file"], ["--parser", "html", "-"]])
 def test_html_that_would_take_minutes_to_read_is_refused(cli: Type, tmp_path: Path, words: list[str]) -> None:
     text = "<html>" + "<div>" * 300_000
     file = tmp_path / "deep.html"
@@ -214,8 +217,8 @@ def test_data_dir_by_option_by_environment_and_by_being_inside(cli: Type, tmp_pa
     assert not (tmp_path / "data").exists()
 
 
-@pytest.mark.parametrize(
-    ("words", "depth"), [([], 1), (["--depth", "0"], 0), (["--config", "MAX_DEPTH=2"], 2), (["--depth", "3"], 3)]
+@first_by_default(
+    2, ("words", "depth"), [([], 1), (["--depth", "0"], 0), (["--config", "MAX_DEPTH=2"], 2), (["--depth", "3"], 3)]
 )
 @pytest.mark.usefixtures("collection")
 def test_the_depth_is_that_of_the_option_else_of_the_setting(cli: Type, words: list[str], depth: int) -> None:

@@ -41,7 +41,7 @@ def one_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
+@first_by_default(4,
     "words",
     [
         ["status"], ["list"], ["search", "x"], ["crawl", "list"], ["schedule", "list"], ["process", "list"],
@@ -57,9 +57,10 @@ def test_without_a_collection_a_command_says_so_and_makes_none(cli: Type, tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
+@first_by_default(
+    3,
     "words",
-    first_by_default([
+    [
         ["status"], ["search", "example"], ["doctor"], ["plugin", "list"], ["update", "--bg", "--all"],
         ["list"], ["crawl", "list", "--open"], ["process", "list"],
         ["process", "list", "--failed", "--type", "cli"], ["process", "tree"], ["machine", "list"], ["binary", "list"],
@@ -69,7 +70,7 @@ def test_without_a_collection_a_command_says_so_and_makes_none(cli: Type, tmp_pa
         ["plugin", "show", "wget"], ["plugin", "lint"], ["install", "--dry-run"],
         ["version", "--verbose"], ["init"],
         ["manage", "cleanup_processes", "--older-than=30d"],
-    ], 5),
+    ],
 )  # fmt: skip
 def test_every_command_speaks_json_lines_in_a_pipe(one_page: Path, words: list[str]) -> None:
     """Each in a Python of its own: it imports what it needs."""
@@ -78,7 +79,8 @@ def test_every_command_speaks_json_lines_in_a_pipe(one_page: Path, words: list[s
     assert all(isinstance(record["type"], str) for record in done.records)
 
 
-@pytest.mark.parametrize(
+@first_by_default(
+    8,
     ("words", "reason"),
     [
         (["lst"], "Did you mean `archivebox list`?"),
@@ -287,7 +289,8 @@ def test_the_second_factor_of_an_account_is_reset(cli: Type) -> None:
     assert (refused.code, "No account named mallory." in refused.err) == (1, True)
 
 
-@pytest.mark.parametrize(
+@first_by_default(
+    1,
     "words",
     [["add", "http://me:hunter2@example.com/"], ["add", "me:hunter2@example.com"], ["list", "ftp://a:hunter2@b"]],
 )

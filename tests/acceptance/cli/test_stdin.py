@@ -19,7 +19,7 @@ from tests import status_triggers
 from tests.acceptance.cli.conftest import Typed, environment, typist
 from tests.empty import make_empty
 from tests.forked import CommandLine, run_command
-from tests.marks import these_by_default
+from tests.marks import first_by_default, these_by_default
 
 pytestmark = [pytest.mark.default, pytest.mark.once]
 
@@ -176,7 +176,8 @@ def test_who_holds_a_pipe_open_is_told_that_it_is_read(home: Path) -> None:
     assert running.returncode in (0, 3)
 
 
-@pytest.mark.parametrize(
+@first_by_default(
+    3,
     ("command", "data", "sentence"),
     [
         ("update", record(FIRST) + b"no record\n", "stdin, line 2"),

@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from tests.acceptance.cli.conftest import Type, environment
+from tests.marks import first_by_default
 
 pytestmark = pytest.mark.database
 
@@ -176,7 +177,7 @@ def test_the_tree_goes_from_the_command_to_the_hook(cli: Type, put: Put) -> None
 
 
 @pytest.mark.default
-@pytest.mark.parametrize(("signum", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@first_by_default(1, ("signum", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_interrupted_work_is_kept_and_goes_on_with_run(
     cli: Type, put: Put, start: Callable[..., subprocess.Popen[str]], signum: signal.Signals, code: int
 ) -> None:

@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 import pytest
 
+from tests.marks import first_by_default
 from tests.site.serve import Site
 from tests.webserver.browser import Browser
 from tests.webserver.fixtures import Library
@@ -41,7 +42,7 @@ def address(library: Library, host: str) -> str:
 
 
 @pytest.mark.default
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+@first_by_default(1, "host", ["127.0.0.1", "localhost"])
 def test_an_archived_script_reaches_no_cookie_no_api_and_not_the_page_around_it(
     inside: Browser, library: Library, host: str
 ) -> None:

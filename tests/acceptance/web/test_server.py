@@ -92,7 +92,7 @@ def test_secrets_and_the_control_socket_are_for_us_alone(tmp_path: Path) -> None
 
 
 @pytest.mark.default
-@pytest.mark.parametrize("signum", first_by_default([signal.SIGTERM, signal.SIGINT], 1))
+@first_by_default(1, "signum", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_winds_everything_down(tmp_path: Path, signum: signal.Signals) -> None:
     with Server(tmp_path) as server:
         pids = server.processes()

@@ -124,7 +124,6 @@ def test_what_was_told_once_holds_for_a_retry(forked: Collection) -> None:
     assert len(forked.hooks("navigate")) == 1
 
 
-@pytest.mark.default
 def test_where_nothing_came_only_what_is_for_any_url_starts_until_something_comes(forked: Collection) -> None:
     """A name that does not exist; tried again, it does, and all that was skipped for that runs."""
     nothing = NAVIGATE.replace("404", "0").replace("application/pdf", "")

@@ -5,6 +5,7 @@ import signal
 import pytest
 
 from tests.integration.engine.driver import Collection, identity_of
+from tests.marks import first_by_default
 
 pytestmark = pytest.mark.database
 
@@ -35,7 +36,7 @@ def let_go(made: Collection) -> None:
 
 
 @pytest.mark.default
-@pytest.mark.parametrize("model", ["Crawl", "Snapshot"])
+@first_by_default(1, "model", ["Snapshot", "Crawl"])
 def test_pause_keeps_what_is_done_and_resume_goes_on(each_mode: Collection, model: str) -> None:
     begin(each_mode)
     key = item(each_mode, model)
@@ -71,7 +72,7 @@ def test_a_pause_survives_a_restart(forked: Collection) -> None:
 
 
 @pytest.mark.default
-@pytest.mark.parametrize("model", ["Crawl", "Snapshot"])
+@first_by_default(1, "model", ["Crawl", "Snapshot"])
 def test_cancel_ends_what_runs_and_nothing_of_it_starts_again(each_mode: Collection, model: str) -> None:
     begin(each_mode)
     assert each_mode.actor.ask("control_item", event="cancel", model=model, key=item(each_mode, model))

@@ -39,7 +39,6 @@ def reads(made: Collection, **declared: object) -> str:
     return folder
 
 
-@pytest.mark.default
 def test_what_an_environment_preloads_is_imported_once_for_many_pages(forked: Collection) -> None:
     folder = reads(forked, preload=["heavy", "archivebox.plugins.base"], exclusive=["reading"])
     forked.run(forked.add(*(f"http://{number}.test/" for number in range(8))))

@@ -95,7 +95,6 @@ def test_what_a_flooding_hook_declared_survives_its_worker(forked: Collection) -
     assert (result["status"], result["output_str"]) == ("succeeded", "said early")
 
 
-@pytest.mark.default
 def test_every_hook_has_its_command_and_its_pid_beside_its_logs(each_mode: Collection) -> None:
     body = (
         'own="$SNAP_DIR/.hooks/${0##*/}.$ARCHIVEBOX_PROCESS_ID"\n'

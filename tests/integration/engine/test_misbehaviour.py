@@ -11,6 +11,7 @@ import pytest
 
 from archivebox.lib.files import remove_tree
 from tests.integration.engine.driver import Collection, identity_of
+from tests.marks import first_by_default
 
 FORKER = '''
 """Forks twice, the second time into a session of its own, {title}."""
@@ -53,7 +54,7 @@ def runs(pid: int) -> bool:
 
 
 @pytest.mark.default
-@pytest.mark.parametrize("stays", [True, False], ids=["hook-stays", "hook-goes"])
+@first_by_default(1, "stays", [False, True], ids=["hook-goes", "hook-stays"])
 def test_what_a_hook_forked_twice_ends_with_the_seal(each_mode: Collection, stays: bool) -> None:
     end = "time.sleep(3600)" if stays else "sys.exit(0)"
     body = FORKER.format(title="and " + ("stays" if stays else "goes"), exec="", end=end)

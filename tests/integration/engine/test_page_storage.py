@@ -43,7 +43,6 @@ def folder_of(made: Collection, **where: object) -> Path:
     return made.root / str(made.row("Snapshot", "output_dir", **where)["output_dir"])
 
 
-@pytest.mark.default
 def test_a_sealed_page_is_one_object(stored: Collection) -> None:
     stored.run(stored.add(URL))
     assert objects(stored) == current(stored)

@@ -93,7 +93,6 @@ def test_a_provider_is_told_of_whom_what_and_how(forked: Collection) -> None:
     }
 
 
-@pytest.mark.default
 def test_what_nobody_has_says_what_each_answered(forked: Collection) -> None:
     providers(forked, "pear,apple", apple=LACKS, pear=LACKS)
     forked.run(forked.add())

@@ -66,7 +66,6 @@ def test_attempts_are_used_up_and_update_tries_once_more(forked: Collection) -> 
     assert forked.ledger.count("gone") == 1
 
 
-@pytest.mark.default
 def test_update_runs_hooks_that_were_added_since(forked: Collection) -> None:
     forked.plugin("old", {"on_Snapshot__20_old.sh": NOTE + "note old\n"})
     forked.plugin("new", {"on_Snapshot__99_placeholder.sh": "exit 10\n"})

@@ -6,6 +6,7 @@ import signal
 import pytest
 
 from tests.integration.engine.driver import Collection, identity_of
+from tests.marks import first_by_default
 
 LEDGER = 'note() { echo "$1" >> "$DATA_DIR/ledger"; }\n'
 TAB = (
@@ -60,7 +61,7 @@ def test_a_retried_page_hook_gets_its_page_again(forked: Collection) -> None:
 
 
 @pytest.mark.default
-@pytest.mark.parametrize("leaves", ["", "mkdir -p many; (cd many; seq 50000 | xargs touch)\n"])
+@first_by_default(1, "leaves", ["", "mkdir -p many; (cd many; seq 50000 | xargs touch)\n"])
 def test_a_page_that_dies_is_opened_again_for_what_needs_it(forked: Collection, leaves: str) -> None:
     """The tab is killed between the navigation and the picture; its many files take a while to list."""
     browser(forked, SHOT.replace("[ -e done ] || { touch done; exit 1; }\n", ""))

@@ -89,7 +89,6 @@ def test_running_workers_notice_plugins_that_come_change_and_go(forked: Collecti
     assert not deaths(forked)
 
 
-@pytest.mark.default
 def test_limits_of_a_crawl_hold_for_what_its_hooks_start_first(forked: Collection) -> None:
     """The file is written by a child that begins before anybody could limit the hook from outside."""
     body = "head -c 3000000 /dev/zero > early.bin &\nyes x | head -c 3000000\nwait $!\n"

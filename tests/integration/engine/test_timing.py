@@ -32,7 +32,6 @@ def test_described_foreground_hooks_of_a_step_run_side_by_side(forked: Collectio
     assert set(forked.ledger) == {"one", "two", "one-ends", "two-ends"}
 
 
-@pytest.mark.default
 def test_foreground_hooks_that_nothing_describes_run_in_the_order_of_their_numbers(forked: Collection) -> None:
     """Whatever becomes of those before them; the background and what is described go on meanwhile."""
 
@@ -111,7 +110,6 @@ def test_a_long_crawl_makes_room_for_one_that_waits(forked: Collection) -> None:
     assert max(running) == 1
 
 
-@pytest.mark.default
 def test_a_step_begins_when_the_one_before_is_over(forked: Collection) -> None:
     hooks = {f"on_Snapshot__{step}{n}_s{step}{n}.sh": note(f"s{step}{n}") for step in range(10) for n in (0, 9)}
     forked.plugin("steps", hooks)

@@ -123,6 +123,7 @@ def test_words_and_tiles_of_a_replay_are_counted_and_the_lower_one_is_its_qualit
     assert not browser.is_running
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_saved_copies_are_measured_and_a_window_that_was_closed_makes_no_replay_poor() -> None:
     built, covered = rows = sealed("built", "covered")
@@ -146,6 +147,7 @@ def test_saved_copies_are_measured_and_a_window_that_was_closed_makes_no_replay_
     assert percents_of(covered)["replay"] < 50, "it is covered, so that what is not may open first"
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_a_preempted_browser_ends_with_its_processes_and_writes_nothing() -> None:
     (page,) = sealed("same")

@@ -132,7 +132,7 @@ def test_between_any_two_statements_of_first_uses_others_see_all_tables_or_none(
     assert list(dict.fromkeys(by_server)) == [by_command[-1], by_server[-1]]
 
 
-@pytest.mark.parametrize("statement", first_by_default([300, 1], 1))
+@first_by_default(1, "statement", [300, 1])
 def test_a_first_use_that_was_killed_is_repeated_from_nothing(tmp_path: Path, statement: int) -> None:
     killed = start(tmp_path / "data", STATEMENTS, str(statement))
     killed.communicate(timeout=60)

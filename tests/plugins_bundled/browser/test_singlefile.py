@@ -13,6 +13,7 @@ import pytest
 from PIL import Image, ImageChops
 
 from archivebox.plugins.base.cdp import CDPConnection
+from tests.marks import first_by_default
 from tests.plugins_bundled.browser.chain import NAVIGATE, Crawl, Snapshot
 from tests.programs import Programs
 from tests.site.charsets import texts
@@ -73,7 +74,7 @@ def saved(crawl: Crawl, site: Site, path: str, program: str, **settings: str) ->
 
 
 @pytest.mark.default
-@pytest.mark.parametrize("path", ["/article", "/csp"])
+@first_by_default(1, "path", ["/article", "/csp"])
 def test_the_file_shows_the_page_and_asks_the_site_for_nothing(
     crawl: Crawl, site: Site, program: str, reader: CDPConnection, path: str
 ) -> None:
