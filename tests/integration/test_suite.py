@@ -5,18 +5,14 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import psutil
 import pytest
 
-from tests.forked import CommandLine, run_code
-from tests.namespaces import why_no_namespaces
 from tests.suite.__main__ import DEFAULT, EVERYTHING
-from tests.suite.memory import NEEDED
 from tests.suite.packages import NEEDS, missing
 from tests.suite.path import STATUS, restricted
 
@@ -39,13 +35,6 @@ def started_cluster() -> tuple[subprocess.Popen[str], Path, psutil.Process]:
     return runner, folder, server
 
 
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 90
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def test_exit_status_of_the_command_comes_back_and_the_database_answers() -> None:
     ask = "import os, psycopg; print(psycopg.connect(os.environ['DATABASE_URL']).execute('select 6 * 7').fetchone())"
     answer = with_postgres(sys.executable, "-c", ask)
@@ -54,30 +43,15 @@ def test_exit_status_of_the_command_comes_back_and_the_database_answers() -> Non
     assert with_postgres("sh", "-c", "exit 7").wait(60) == 7
 
 
-@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_a_stopped_run_leaves_neither_server_nor_folder(signum: signal.Signals) -> None:
+def test_a_stopped_run_leaves_neither_server_nor_folder() -> None:
     runner, folder, server = started_cluster()
     children = psutil.Process(runner.pid).children(recursive=True)
-    runner.send_signal(signum)
+    runner.send_signal(signal.SIGTERM)
     runner.communicate(timeout=60)
     assert runner.returncode != 0
     assert not folder.exists()
     assert not server.is_running()
     assert [child for child in children if child.is_running()] == []
-
-
-@pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs setpriv (Linux)")
-def test_the_server_ends_when_its_runner_is_killed() -> None:
-    runner, folder, server = started_cluster()
-    waiting = [child for child in psutil.Process(runner.pid).children() if child.name() == "sleep"]
-    runner.kill()
-    runner.wait()
-    try:
-        wait_for(lambda: not server.is_running() or server.status() == psutil.STATUS_ZOMBIE)
-    finally:
-        for child in waiting:
-            child.kill()
-        shutil.rmtree(folder)
 
 
 def test_a_run_that_executes_no_test_has_failed() -> None:
@@ -110,30 +84,3 @@ def is_in(name: str, arguments: Sequence[str]) -> bool:
     left_out = [argument.removeprefix("--ignore=") for argument in arguments if argument.startswith("--")]
     below = [any(name == path or name.startswith(f"{path}/") for path in paths) for paths in (named, left_out)]
     return below == [True, False]
-
-
-MEMORY = """
-import subprocess, tempfile
-from tests.suite.memory import temporary_folders_in_memory
-with temporary_folders_in_memory():
-    folder = tempfile.gettempdir()
-    print(subprocess.run(["stat", "-f", "-c", "%T", folder], stdout=subprocess.PIPE, text=True).stdout.strip(), folder)
-"""
-
-
-@pytest.mark.skipif(bool(why_no_namespaces()), reason=why_no_namespaces())
-@pytest.mark.skipif(psutil.virtual_memory().available < NEEDED, reason="there is little memory")
-def test_temporary_folders_of_a_run_are_in_memory_that_is_free_afterwards() -> None:
-    before = Path("/proc/mounts").read_text()
-    done = subprocess.run([sys.executable, "-c", MEMORY], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
-    kind, folder = done.stdout.split()
-    assert kind == "tmpfs"
-    assert not Path(folder).exists()
-    assert Path("/proc/mounts").read_text() == before
-
-
-@pytest.mark.parametrize("value", ["", "1"])
-def test_what_is_forked_was_imported_with_the_variables_it_is_given(tmp_path: Path, value: str) -> None:
-    code = "from archivebox.lib.processes import PORTABLE; print(PORTABLE)"
-    env = {**os.environ, "DATA_DIR": str(tmp_path), "ARCHIVEBOX_PORTABLE": value}
-    assert run_code(CommandLine([code], env, tmp_path), timeout=60).out.decode().strip() == str(value == "1")
