@@ -6,7 +6,7 @@ else, and its profile is as fresh as ours. The notes say where the time next to 
 ``navigation.json`` tell it: until the hooks began, to the load, until the page kept still, for the outputs, until the
 prompt. Of a plain file, what ``curl`` takes for it is subtracted.
 
-All bounds are ratios, so that they say the same on a slower machine (decision 0150).
+All bounds are ratios, so that they say the same on a slower machine.
 """
 
 import contextlib

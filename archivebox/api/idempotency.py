@@ -1,4 +1,8 @@
-"""Idempotency keys: a POST that is sent again is not done again, and has the same answer."""
+"""Idempotency keys: a POST that is sent again is not done again, and has the same answer.
+
+The work and its stored answer are one transaction: a kill leaves both or neither. It begins late, because on SQLite
+nobody else can write meanwhile.
+"""
 
 import hashlib
 from collections.abc import Callable

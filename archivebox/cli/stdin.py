@@ -1,4 +1,7 @@
-"""Owns what commands read from stdin: whether it is a selection, and the records on it."""
+"""Owns what commands read from stdin: whether it is a selection, and the records on it.
+
+An empty pipe selects nothing. If it meant everything, a list that found no page would change all of them.
+"""
 
 import os
 import select

@@ -85,7 +85,7 @@ class Proxy(NamedTuple):
     """The proxy of a crawl: ``host:port``, and the password by which hooks reach what their own crawl has started.
 
     Bundled plugins need nothing of that kind, and what they fetch is named by pages: they have no password. Browsers
-    say none that stands in their environment, so that no page has it (0076).
+    say none that stands in their environment, so that no page has it.
     """
 
     place: str

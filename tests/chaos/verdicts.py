@@ -12,7 +12,7 @@ def problem_of(result: Row, run: Row | None, killed: Keys[str]) -> str:
     """What is wrong with a result, judged by its last run; nothing where it may be so. ``killed``: runs that we killed.
 
     The pages of the ledger are tried once. What is killed while the machine is short of memory has one more try, which
-    waits for ten minutes (decision 0106): whatever runs beside us may make it short.
+    waits for ten minutes: whatever runs beside us may make it short.
     """
     status = result["status"]
     was_killed = run is not None and str(run["pk"]) in killed

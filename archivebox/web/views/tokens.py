@@ -82,5 +82,8 @@ def _own(request: HttpRequest) -> tokens.TokenQuerySet:
 
 @requires(Action.LIST)
 def api_docs(request: HttpRequest) -> HttpResponse:
-    """Drawn by Swagger UI from ``/api/v1/openapi.json``."""
+    """Drawn by Swagger UI from ``/api/v1/openapi.json``.
+
+    Redoc cannot send requests, and its worker is against the policy; Scalar sends them through its makers' proxy.
+    """
     return render(request, "web/api_docs.html")
