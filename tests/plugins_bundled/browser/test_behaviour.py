@@ -29,6 +29,7 @@ def kept(snapshot: Snapshot) -> str:
 
 
 def test_folded_parts_are_opened_and_nothing_else_is_pressed(crawl: Crawl, site: Site) -> None:
+    site.forget()
     page = opened(crawl, site, "/folded")
     outcome, html = page.run(EXPAND), kept(page)
     assert outcome.result is not None, outcome

@@ -11,7 +11,7 @@ from archivebox.contract.discovery import BUNDLED, read_plugin
 from archivebox.contract.hook import Hook
 from archivebox.lib.file_urls import FILE_URL, is_file_url
 from archivebox.plugins.base.responses import Archive
-from tests.plugins_bundled.browser.chain import CRAWL_HOOK, Crawl, Outcome, Snapshot
+from tests.plugins_bundled.browser.chain import CRAWL_HOOK, NAVIGATE, Crawl, Outcome, Snapshot
 from tests.site import pictures
 from tests.site.serve import Site
 
@@ -65,10 +65,14 @@ def test_the_names_of_headers_may_be_in_lower_case(own_crawl: Crawl, site: Site)
     assert response.mime == "application/pdf"
 
 
-def test_a_file_without_a_byte_is_no_page_that_was_kept(own_crawl: Crawl, site: Site) -> None:
-    snapshot, _ = asked(own_crawl, site.url_for("/huge.bin?mb=0"))
-    kept = snapshot.run(KEEP)
-    assert (kept.status, kept.result and kept.result["reason"]) == ("failed", "no_page"), kept
+def test_a_file_without_a_byte_is_no_page_that_was_kept(crawl: Crawl, site: Site) -> None:
+    snapshot, left = asked(crawl, site.url_for("/huge.bin?mb=0"))
+    recorder = snapshot.record()
+    navigated, kept = snapshot.run(NAVIGATE), snapshot.run(KEEP)
+    recorder.stop()
+    snapshot.close()
+    assert left.status == "noresults", left
+    assert (kept.status, kept.result and kept.result["reason"]) == ("failed", "no_page"), (navigated, kept)
 
 
 @pytest.mark.parametrize(

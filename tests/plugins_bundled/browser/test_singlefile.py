@@ -39,6 +39,10 @@ DRAWN = {
 """Pages, and the colours that scripts draw, open or set, or a choice among pictures shows."""
 LEFT = "document.querySelector('video').outerHTML + document.head.innerHTML"
 """Where attributes and styles stay that are there while a page is saved."""
+STREAMED = """new Promise(done => {
+    const video = document.querySelector("video");
+    video.readyState < 2 ? video.addEventListener("loadeddata", done) : done();
+})"""
 SINGLEFILE = "singlefile/on_Snapshot__50_singlefile.py"
 PICTURES = """new Promise(done => document.readyState === "complete" ? done() : addEventListener("load", done))
     .then(() => [...document.images].map(image => image.naturalWidth))"""
@@ -160,8 +164,9 @@ def test_fonts_that_scripts_add_are_in_the_file(crawl: Crawl, site: Site, progra
 
 def test_a_video_fed_by_a_script_gets_its_frame_as_poster(crawl: Crawl, site: Site, program: str) -> None:
     page = navigated(crawl, site, "/apps/hls", program)
-    outcome = page.run(SINGLEFILE)
     tab = CDPConnection.open(crawl.session()["socket"], page.json("chrome/target.json")["target_id"])
+    tab.call("Runtime.evaluate", {"expression": STREAMED, "awaitPromise": True})
+    outcome = page.run(SINGLEFILE)
     left = tab.call("Runtime.evaluate", {"expression": LEFT})
     page.close()
     assert outcome.status == "succeeded", outcome
