@@ -62,10 +62,10 @@ class ReplayResponse:
         self.is_shared_font_or_mask = False
         self.is_clean = False
 
-    def _headers(self, mimetype: str, **more: str) -> list[tuple[str, str]]:
+    def _headers(self, mimetype: str, policy: str = "", **more: str) -> list[tuple[str, str]]:
         return [
             ("content-type", mimetype),
-            ("content-security-policy", self._policy(mimetype)),
+            ("content-security-policy", policy or self._policy(mimetype)),
             ("vary", "sec-fetch-dest"),
             ("x-content-type-options", "nosniff"),
             ("referrer-policy", self._referrer_policy),
@@ -125,7 +125,8 @@ class ReplayResponse:
     async def reply(self, reply: Reply) -> None:
         """Send what was recorded."""
         self.is_clean = reply.is_clean
-        headers = self._headers(reply.mimetype, **{"cache_control": self._kept, **reply.headers})
+        policy = reply.policy(self._policy(reply.mimetype))
+        headers = self._headers(reply.mimetype, policy, **{"cache_control": self._kept, **reply.headers})
         await self._blocks(reply.status, headers, reply.size, reply.read)
 
     async def _begin(self, status: int, headers: list[tuple[str, str]]) -> None:

@@ -296,7 +296,7 @@ class _Answers:
             reply = self._reply(place, asked) if is_url(url) else _file(self.folder, place, url)
         except NotThereError:
             return _NOTHING
-        allowed = policy(self.host, reply.mimetype, links=True, is_clean=reply.is_clean)
+        allowed = reply.policy(policy(self.host, reply.mimetype, links=True, is_clean=reply.is_clean))
         return _sent(reply, {"content-type": reply.mimetype, "content-security-policy": allowed, **reply.headers})
 
     def _reply(self, place: ReplayContext, asked: RecordedRequest) -> Reply:

@@ -50,7 +50,7 @@ class Reply:
     """An answer; whoever has it calls ``close``. ``read`` blocks.
 
     ``is_clean``: a document without what would have a browser connect elsewhere, or say where it comes from.
-    ``page_policy``: what its own policy forbade its scripts, where they run.
+    ``page_policy``: what its own policy forbade its scripts and styles.
     """
 
     status: int
@@ -61,6 +61,10 @@ class Reply:
     close: Callable[[], None] = lambda: None
     is_clean: bool = False
     page_policy: str = ""
+
+    def policy(self, ours: str) -> str:
+        """The Content-Security-Policy that goes out: that of whoever answers, and the page's own beside it."""
+        return f"{ours}, {self.page_policy}" if self.page_policy else ours
 
 
 def reply_to(folder: Path, asked: RecordedRequest, *, apart: bool = False) -> Reply:
@@ -131,14 +135,14 @@ def _recorded(
     # A document that its scripts show under another address is relative to that.
     is_scripted = isinstance(asked.place, ScriptPlace) and kind is not DocumentKind.CSS
     url = asked.url if is_scripted else found.response.url
-    nonce = found.response.sha256 if is_scripted else ""  # no page can hold the digest of itself
+    nonce = found.response.sha256 if kind is not DocumentKind.CSS else ""  # no page can hold the digest of itself
     document = Document(kind, str(media), str(folder), url, asked.place, asked.scripts, inherited, nonce)
     if is_large(kind, found.size):
         source = DocumentSource(found.response.sha256, found.size, found.body)
         reply = large(document, source, found.response.status, apart=apart)
     else:
         reply = made(document.make(body.read(found.size)), found.response.status)
-    reply.page_policy = policy_of_page(headers.get("content-security-policy", ""), nonce) if is_scripted else ""
+    reply.page_policy = policy_of_page(headers.get("content-security-policy", ""), nonce) if nonce else ""
     return reply
 
 

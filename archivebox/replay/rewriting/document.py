@@ -53,7 +53,7 @@ class Document:
     """What its rewriting needs to know. ``folder``: its snapshot's, empty for a copy; ``url``: its own, as well.
 
     ``mimetype``: with the charset that is known of it; ``inherited``: a style sheet's charset where nothing says it;
-    ``nonce``: see :class:`archivebox.replay.rewriting.links.Links`.
+    ``nonce``: see :class:`archivebox.replay.rewriting.links.LinkRewriter`.
     """
 
     kind: DocumentKind

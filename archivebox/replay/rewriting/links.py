@@ -33,7 +33,7 @@ class LinkRewriter:
     is_pdf: Callable[[str], bool] = lambda _url: False
     """Whether a URL in this snapshot leads to a PDF."""
     nonce: str = ""
-    """That of what a view puts in, where the page's own policy decides which other scripts run."""
+    """That of what we put in, where the page's own policy decides which scripts and styles hold, which then stays."""
 
     def with_base(self, href: str) -> "LinkRewriter":
         """The same for a document that names another base."""
@@ -46,8 +46,8 @@ class LinkRewriter:
 
     @property
     def keeps_policy(self) -> bool:
-        """Whether the page's own policy for its scripts stays, and the nonces that it names."""
-        return isinstance(self.place, ScriptPlace)
+        """Whether the page's own policy for its scripts and styles stays, and the nonces that it names."""
+        return bool(self.nonce) or self.keeps_base
 
     def leaves_frame(self, href: str) -> bool:
         """Whether a link leads into the app; while scripts run, links stay in the frame."""

@@ -36,21 +36,14 @@ LookUpView = Callable[[str], OpenView]
 
 
 class ViewAnswer(ReplayResponse):
-    """One answer on the host of a view. ``destination``: what it is fetched for.
-
-    ``page_policy``: see :class:`archivebox.replay.recorded.Reply`.
-    """
+    """One answer on the host of a view. ``destination``: what it is fetched for."""
 
     destination = ""
-    page_policy = ""
 
     def _policy(self, mimetype: str) -> str:
         is_document = self.scripts and self.is_clean
         runs = is_document or (self.scripts and self.destination in WORKERS)
-        is_clean = self.is_clean or runs
-        return view_policy(
-            self._host, mimetype, self._app_url, scripts=runs, is_clean=is_clean, page_policy=self.page_policy
-        )
+        return view_policy(self._host, mimetype, self._app_url, scripts=runs, is_clean=self.is_clean or runs)
 
     @property
     def _referrer_policy(self) -> str:
@@ -109,7 +102,6 @@ class ViewListener:
         except ForbiddenError:
             await answer.error(403, *_FORBIDDEN)
             return
-        answer.page_policy = reply.page_policy
         try:
             await answer.reply(reply)
         finally:

@@ -62,7 +62,7 @@ class OfflineView:
         runs = request.may_run and (reply.is_clean or request.destination not in FRAMES)
         host = self._origin.partition("://")[2]
         is_clean = reply.is_clean or runs
-        policy = view_policy(host, reply.mimetype, scripts=runs, is_clean=is_clean, page_policy=reply.page_policy)
+        policy = reply.policy(view_policy(host, reply.mimetype, scripts=runs, is_clean=is_clean))
         more = {"content-security-policy": policy, "referrer-policy": "same-origin", "cache-control": "no-store"}
         reply.headers = {"content-type": reply.mimetype, **more, **reply.headers}
         return reply

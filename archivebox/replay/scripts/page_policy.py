@@ -1,8 +1,8 @@
-"""Owns what the policy of an archived page forbade it (Content Security Policy 3), written for a script view.
+"""Owns what the policy of an archived page forbade it (Content Security Policy 3), written for its replays.
 
-It is sent beside the policy of the view, and can only forbid more: which scripts run, inline or made of text, which
-workers, and which styles hold. Hosts are written as the view, on which all that was recorded lies; what they refused
-was not recorded. Other directives are left out: the policy of the view is stricter than they are.
+It is sent beside the replay's own policy, and can only forbid more: which scripts run, inline or made of text, which
+workers, and which styles hold. Hosts are written as the replay, on which all that was recorded lies; what they refused
+was not recorded. Other directives are left out: the replay's policy is stricter than they are.
 """
 
 import re
@@ -20,9 +20,9 @@ _INLINE = "'unsafe-inline'"
 
 
 def policy_of_page(policies: str, nonce: str) -> str:
-    """The policies of a document's header or ``<meta>``, as those of a view; empty where they let all scripts run.
+    """The policies of a document's header or ``<meta>``, as those of a replay; empty where they let all scripts run.
 
-    ``nonce``: of the scripts that the view itself puts into the document.
+    ``nonce``: of the scripts and styles that the replay itself puts into the document.
     """
     written = ("; ".join(_directives(text, nonce)) for text in policies.split(","))
     return ", ".join(each for each in written if each)
@@ -50,7 +50,8 @@ def _directives(text: str, nonce: str) -> Iterator[str]:
     for name, unsaid in (("style-src", said.get("default-src")), ("style-src-elem", None), ("style-src-attr", None)):
         styles = said.get(name, unsaid)
         if styles is not None and not any(style.lower().startswith("'sha") for style in styles):  # it was rewritten
-            yield f"{name} {' '.join(_sources(styles)) or NOTHING}"
+            sources = _sources(styles)
+            yield f"{name} {' '.join(sources) or NOTHING if name.endswith('attr') else _with_own(sources, nonce)}"
 
 
 def _sources(values: list[str]) -> list[str]:
@@ -61,7 +62,7 @@ def _sources(values: list[str]) -> list[str]:
 
 
 def _with_own(sources: list[str], nonce: str) -> str:
-    """The same for what the view puts in, too: by its nonce, or as what stands inline, which a nonce would end."""
+    """The same for what the replay puts in, too: by its nonce, or as what stands inline, which a nonce would end."""
     if _INLINE in map(str.lower, sources) and not any(map(_SINGLE.match, sources)):
         return " ".join(dict.fromkeys([*sources, "'self'"]))
     return " ".join([*sources, f"'nonce-{nonce}'"])

@@ -7,14 +7,11 @@ VIOLATIONS = f"{FOREIGN}violations"
 """Where browsers report what the policy has refused."""
 
 
-def view_policy(
-    host: str, mimetype: str, app_url: str = "", *, scripts: bool, is_clean: bool, page_policy: str = ""
-) -> str:
+def view_policy(host: str, mimetype: str, app_url: str = "", *, scripts: bool, is_clean: bool) -> str:
     """The policy of an answer on the host of a script view.
 
     ``scripts`` run in documents within a frame of the app, and in workers; in everything else, which may be opened as a
-    tab, they do not. ``is_clean``: see :func:`archivebox.replay.origins.policy`. ``page_policy``: what the page's own
-    forbids as well (:mod:`archivebox.replay.scripts.page_policy`).
+    tab, they do not. ``is_clean``: see :func:`archivebox.replay.origins.policy`.
     """
     inline = "'self' 'unsafe-inline' data: blob:"
     directives = [
@@ -31,5 +28,4 @@ def view_policy(
     ]
     if mimetype != "application/pdf":
         directives.append(f"sandbox {sandbox(own=is_clean, scripts=scripts, links=False)}".strip())
-    own = "; ".join(directives)
-    return f"{own}, {page_policy}" if page_policy else own
+    return "; ".join(directives)

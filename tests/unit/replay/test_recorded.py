@@ -159,3 +159,13 @@ def test_a_recording_that_is_cut_off_or_gone_is_missing_and_nothing_breaks(folde
     (folder / "responses" / WARC).unlink()
     os.utime(folder / "responses" / "index.jsonl", ns=(0, 0))
     assert indices.of(folder).find("http://a.example/") is None
+
+
+def test_styles_that_the_pages_own_policy_forbids_do_not_hold_in_its_replay(tmp_path: Path) -> None:
+    meta = """<meta http-equiv="Content-Security-Policy" content="style-src 'self'"><style nonce="b">"""
+    headers = (("Content-Security-Policy", "style-src https://cdn.example 'nonce-b'"),)
+    record(tmp_path, {"http://a.example/": Page(meta.encode(), headers=headers)})
+    answer, body = reply(tmp_path, "/")
+    assert answer.policy("sandbox").startswith("sandbox, style-src 'nonce-b' 'self' 'nonce-")
+    assert b"content=\"style-src 'self' 'nonce-" in body
+    assert b'<style nonce="b">' in body

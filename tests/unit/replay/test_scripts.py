@@ -215,10 +215,10 @@ FORBIDS = "default-src 'none'; img-src 'self'"
 @pytest.mark.parametrize(
     ("policy", "written"),
     [
-        (FORBIDS, "script-src 'nonce-n'; worker-src 'none'; style-src 'none'"),
+        (FORBIDS, "script-src 'nonce-n'; worker-src 'none'; style-src 'nonce-n'"),
         (
             "style-src 'nonce-a' https://b.example; style-src-attr 'none'",
-            "style-src 'nonce-a' 'self'; style-src-attr 'none'",
+            "style-src 'nonce-a' 'self' 'nonce-n'; style-src-attr 'none'",
         ),
         ("style-src 'sha256-YQ=='", ""),
         (
@@ -254,7 +254,7 @@ def test_the_pages_own_policy_is_sent_beside_that_of_the_view(tmp_path: Path) ->
     policies = document.headers["content-security-policy"].split(", ")
     assert policies[0].endswith("sandbox allow-scripts allow-same-origin")
     assert policies[1:] == [
-        f"script-src {ours}; worker-src 'none'; style-src 'none'",
+        f"script-src {ours}; worker-src 'none'; style-src {ours}",
         f"script-src 'nonce-a' {ours}; worker-src 'none'",
     ]
     assert f"content=\"script-src 'nonce-a' 'self' {ours}; worker-src 'self'\"" in html
