@@ -3,7 +3,9 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, Protocol
 
 from archivebox.lib.object_store import ObjectStoreError
 from archivebox.replay import capability
@@ -11,6 +13,7 @@ from archivebox.replay.files import PageFile, parse_range
 from archivebox.replay.origins import NOBODY, policy
 from archivebox.replay.pages import HTML, error_page
 from archivebox.replay.recorded import Reply
+from archivebox.replay.rewritten import MAX_REWRITERS, LargeDocumentError
 
 log = logging.getLogger("archivebox.replay")
 
@@ -18,6 +21,7 @@ Read = Callable[[int], bytes]
 
 CHUNK = 256 * 1024
 """Bytes read at a time."""
+_large = ThreadPoolExecutor(MAX_REWRITERS, thread_name_prefix="large")
 
 
 Message = dict[str, Any]
@@ -183,3 +187,17 @@ def _with_charset(mimetype: str) -> str:
         if mimetype.startswith("text/") and mimetype not in own and ";" not in mimetype
         else mimetype
     )
+
+
+class Make(Protocol):
+    """Makes an answer. LargeDocumentError where it takes a large document that is not ready, unless ``apart``."""
+
+    def __call__(self, *, apart: bool = False) -> Reply: ...
+
+
+async def run_in_turn(make: Make) -> Reply:
+    """What ``make`` returns: at once where it is ready, or takes little; else when it is its turn."""
+    try:
+        return await asyncio.to_thread(make)
+    except LargeDocumentError:
+        return await asyncio.get_running_loop().run_in_executor(_large, partial(make, apart=True))

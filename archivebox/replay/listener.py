@@ -5,26 +5,26 @@ It reads no cookie and sets none, knows no log-in and no form.
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from archivebox.core.page_storage.folder import STORE_RETRY_AFTER, STORE_UNAVAILABLE
+from archivebox.hooks import outputs_of
+from archivebox.lib.files import mimetype_of
 from archivebox.lib.object_store import ObjectStoreError
 from archivebox.replay import addresses, capability
 from archivebox.replay.addresses import ReplayContext, is_url
-from archivebox.replay.answer import Receive, ReplayResponse, Scope, Send, headers_of, target_of
+from archivebox.replay.answer import Make, Receive, ReplayResponse, Scope, Send, headers_of, run_in_turn, target_of
 from archivebox.replay.capability import Capability, Purpose
 from archivebox.replay.copies import has_links, is_xml_file, linked_copy, xml_copy
 from archivebox.replay.files import NotThereError, split_path
 from archivebox.replay.folders import PageFiles
-from archivebox.replay.large import Make, run_in_turn
 from archivebox.replay.origins import is_shared_font_or_mask, snapshot_of_host
 from archivebox.replay.pages import listing_page
 from archivebox.replay.recorded import RecordedRequest, reply_to
 from archivebox.replay.scripts.host import label_of_host
 from archivebox.replay.scripts.listener import ViewAnswer, ViewListener
 from archivebox.replay.scripts.requests import FRAMES
-from archivebox.replay.shared import is_article_picture
 
 log = logging.getLogger(__name__)
 
@@ -126,7 +126,7 @@ class Listener:
     async def _file(
         self, answer: ReplayResponse, path: str, files: PageFiles, names: list[str], place: ReplayContext
     ) -> None:
-        if answer.is_shared and not (answer.is_picture or is_article_picture(names)):
+        if answer.is_shared and not (answer.is_picture or _is_article_picture(names)):
             raise NotThereError
         opened = await asyncio.to_thread(files.open, names)
         try:
@@ -145,3 +145,10 @@ class Listener:
                 await answer.redirect(path.rpartition("/")[2] + "/")
         finally:
             opened.close()
+
+
+def _is_article_picture(names: Sequence[str]) -> bool:
+    """Whether this is a picture beside an article, which a share link opens as well."""
+    if len(names) < 2 or not mimetype_of(names[-1]).startswith("image/"):
+        return False
+    return any(output.role == "reader" for output in outputs_of(names[0]))

@@ -153,17 +153,21 @@ def policy(
     own = is_clean and snapshot_of_host(host) is not None
     scripts = scripts and own
     allowed = "'self' 'unsafe-inline' 'unsafe-eval' data: blob:" if scripts else "'none'"
-    directives = [
+    reaching = (f"script-src {allowed}", "connect-src 'none'", "worker-src 'none'")
+    in_sandbox = sandbox(own=own, scripts=scripts, links=links) if mimetype != "application/pdf" else None
+    return policy_of(reaching, framers(host, app_url), in_sandbox)
+
+
+def policy_of(reaching: tuple[str, ...], ancestors: str, in_sandbox: str | None) -> str:
+    """The same of what differs: directives for what scripts reach, who may frame it, and what its sandbox allows."""
+    directives = (
         "default-src 'self' 'unsafe-inline' data: blob:",
-        f"script-src {allowed}",
-        "connect-src 'none'",
-        "worker-src 'none'",
+        *reaching,
         "form-action 'none'",
         "base-uri 'self'",
         "frame-src 'self' data: blob:",
-        f"frame-ancestors 'self' {framers(host, app_url)}",
+        f"frame-ancestors 'self' {ancestors}",
         "webrtc 'block'",
-    ]
-    if mimetype != "application/pdf":
-        directives.append(f"sandbox {sandbox(own=own, scripts=scripts, links=links)}".strip())
+        *([] if in_sandbox is None else [f"sandbox {in_sandbox}".strip()]),
+    )
     return "; ".join(directives)

@@ -1,16 +1,36 @@
-"""Owns which recorded answer a script gets: by method, URL and body of its request, and by how often it has asked."""
+"""Owns which recorded answer a script gets: by method, URL and body of its request, and by how often it has asked.
 
-from collections.abc import Sequence
+Bodies are the same in any order of the keys of JSON or the fields of a form, and whatever stands where a program puts a
+time or a random name.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import parse_qsl
 
+from archivebox.lib.jsonl import JSON
 from archivebox.replay.index import Recorded, RecordingIndex
 from archivebox.replay.locations import Location
+from archivebox.replay.matching import RANDOM
 from archivebox.replay.records import read_request_body
-from archivebox.replay.scripts.bodies import BODY_MOST, BodyNames, names_of
 
+BODY_MOST = 1 << 20
+"""Bytes of a request's body that are recorded and compared."""
+_BOUNDARY = re.compile(rb"\A--([^\r\n]+)")
 _NAMES_REMEMBERED = 2000
 """Recorded requests whose bodies are not read again."""
+
+
+class BodyNames(NamedTuple):
+    """What a body is known by: exactly, and without what is random in it."""
+
+    exact: str
+    alike: str
 
 
 def repeats(index: RecordingIndex, url: str) -> Sequence[Recorded]:
@@ -37,3 +57,36 @@ def _recorded_names(folder: Path, answer: Location) -> BodyNames:
 def nth_answer(answers: Sequence[Recorded], before: int) -> Recorded:
     """The answer for who has had ``before`` of them; the last one for ever after."""
     return answers[min(before, len(answers) - 1)]
+
+
+def names_of(body: bytes) -> BodyNames:
+    exact = _canonical(body)
+    return BodyNames(_digest(exact), _digest(RANDOM.sub("*", exact)))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _canonical(body: bytes) -> str:
+    text = body.decode("utf-8", "backslashreplace")
+    start = text.lstrip()[:1]
+    if start in {"{", "["}:
+        try:
+            return json.dumps(json.loads(text), sort_keys=True, ensure_ascii=False)
+        except (ValueError, RecursionError):
+            return _lines_of(text)
+    if boundary := _BOUNDARY.match(body):
+        return text.replace(boundary[1].decode("utf-8", "backslashreplace"), "boundary")
+    if "=" in text and not re.search(r"\s", text):
+        return json.dumps(sorted(parse_qsl(text, keep_blank_values=True)), ensure_ascii=False)
+    return text
+
+
+def _lines_of(text: str) -> str:
+    """JSON lines, each in the order of its keys; the text where it is none."""
+    try:
+        lines: Iterable[JSON] = [json.loads(line) for line in text.splitlines() if line.strip()]
+        return "\n".join(json.dumps(line, sort_keys=True, ensure_ascii=False) for line in lines)
+    except (ValueError, RecursionError):
+        return text

@@ -8,9 +8,8 @@ from functools import partial
 from pathlib import Path
 from uuid import UUID
 
-from archivebox.replay.answer import Receive, ReplayResponse, Scope, target_of
-from archivebox.replay.large import run_in_turn
-from archivebox.replay.scripts.bodies import BODY_MOST
+from archivebox.replay.answer import Receive, ReplayResponse, Scope, run_in_turn, target_of
+from archivebox.replay.scripts.exchanges import BODY_MOST
 from archivebox.replay.scripts.memory import ViewMemory
 from archivebox.replay.scripts.place import ScriptPlace
 from archivebox.replay.scripts.policy import VIOLATIONS, view_policy

@@ -10,8 +10,7 @@ from archivebox.replay.index import Recorded, RecordingIndex, indices
 from archivebox.replay.matching import fresh_pattern
 from archivebox.replay.pages import HTML, error_page
 from archivebox.replay.recorded import RecordedRequest, Reply, reply_to, whole
-from archivebox.replay.scripts.bodies import names_of
-from archivebox.replay.scripts.exchanges import nth_answer, posted, repeats
+from archivebox.replay.scripts.exchanges import names_of, nth_answer, posted, repeats
 from archivebox.replay.scripts.memory import LocalViewMemory, ViewMemory
 from archivebox.replay.scripts.page import SHIM
 from archivebox.replay.scripts.place import FOREIGN, ScriptPlace, origin_of

@@ -15,7 +15,7 @@ from archivebox.replay.recorded import RecordedRequest, reply_to
 from archivebox.replay.rewriting.document import Document, DocumentKind
 from archivebox.replay.rewriting.links import LinkRewriter
 from archivebox.replay.rewritten import DocumentSource, open_rewritten
-from archivebox.replay.scripts.bodies import names_of
+from archivebox.replay.scripts.exchanges import names_of
 from archivebox.replay.scripts.host import label_of_host, origin_of_view
 from archivebox.replay.scripts.memory import LARGEST, SharedViewMemory, forget_others
 from archivebox.replay.scripts.offline import OfflineView
