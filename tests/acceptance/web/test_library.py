@@ -291,7 +291,9 @@ def test_the_table_shows_a_title_of_a_hundred_letters_whole(inside: Browser, lib
         f"{link}.scrollHeight <= {link}.clientHeight + 1 && {link}.scrollWidth <= {link}.clientWidth + 1"
     )
     assert float(inside.value(f"{link}.closest('th').getBoundingClientRect().width")) > 320
-    assert inside.value(f"{link}.closest('table').getBoundingClientRect().right <= document.documentElement.clientWidth")
+    assert inside.value(
+        f"{link}.closest('table').getBoundingClientRect().right <= document.documentElement.clientWidth"
+    )
     in_collection(Path(library.server.folder), change, library.other, "Story 68")
 
 
