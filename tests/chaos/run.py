@@ -216,8 +216,12 @@ class Chaos:
         self.figures["results"] = len(rows)
         if len(rows) != len(HOOKS) * self.figures["pages"]:
             self.wrong.append(f"{len(rows)} results of {self.figures['pages']} pages")
+        navigations = self.made.rows("ArchiveResult", "snapshot_id", "status", hook_name__contains="_navigate.")
+        not_loaded = {row["snapshot_id"] for row in navigations if row["status"] == "failed"}
         for row in rows:
-            if row["reason"] == Reason.NO_SESSION and self._tabs(row["snapshot_id"]) >= SESSIONS:
+            if row["reason"] == Reason.NOTHING_CAME and row["snapshot_id"] in not_loaded:
+                self.figures["without a page, which is loaded once here"] += 1
+            elif row["reason"] == Reason.NO_SESSION and self._tabs(row["snapshot_id"]) >= SESSIONS:
                 self.figures["without a page, opened as often as may be"] += 1
             elif row["reason"] == Reason.WORKER_LOST:
                 self.figures["results put aside"] += 1

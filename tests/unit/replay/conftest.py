@@ -1,4 +1,4 @@
-"""Large documents are kept beside what a test records."""
+"""Large documents are kept in a collection of their own."""
 
 from pathlib import Path
 
@@ -9,8 +9,9 @@ from archivebox.storage.layout import DataFolder
 
 
 @pytest.fixture(autouse=True)
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def kept(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where rewritten documents are kept."""
-    data = DataFolder(tmp_path / "data")
+    data = DataFolder(tmp_path_factory.mktemp("data"))
+    data.create()
     monkeypatch.setattr(rewritten, "DATA_FOLDER", data)
     return data.rewritten
