@@ -1,8 +1,4 @@
-"""Idempotency keys: a POST that is sent again is not done again, and has the same answer.
-
-The work and its stored answer are one transaction: a kill leaves both or neither. It begins late, because on SQLite
-nobody else can write meanwhile.
-"""
+"""Idempotency keys: a POST that is sent again is not done again: its work and its answer are one transaction."""
 
 import hashlib
 from collections.abc import Callable

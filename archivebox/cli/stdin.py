@@ -1,7 +1,4 @@
-"""Owns what commands read from stdin: whether it is a selection, and the records on it.
-
-An empty pipe selects nothing. If it meant everything, a list that found no page would change all of them.
-"""
+"""Owns what commands read from stdin: whether it is a selection (an empty pipe selects nothing), and its records."""
 
 import os
 import select

@@ -1,7 +1,6 @@
 """Owns the small core of the Model Context Protocol (2025-06-18) that a server of tools has to speak.
 
-JSON-RPC 2.0, one message a line (modelcontextprotocol.io, "Transports", stdio). Its SDK would install 19 packages, for
-transports that are not offered here.
+JSON-RPC 2.0, one message a line (modelcontextprotocol.io, "Transports", stdio). The SDK's 19 packages are for others.
 """
 
 from collections.abc import Callable, Mapping

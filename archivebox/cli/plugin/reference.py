@@ -17,9 +17,9 @@ What each plugin saves, when its hooks run, and its settings. `make docs` writes
 the plugins' `config.json`. `archivebox config set NAME=VALUE` changes a setting for all crawls,
 `archivebox add --config NAME=VALUE` for one.
 
-Every plugin has the settings `<NAME>_ENABLED` (also `SAVE_<NAME>`) and `<NAME>_TIMEOUT` in seconds (default:
-`TIMEOUT`). Plugins that need programs also have `<NAME>_BINARY`, `<NAME>_ARGS` and `<NAME>_ARGS_EXTRA`. They are listed
-below only if a plugin gives them another meaning or default. Plugins are on unless their description says otherwise.
+Every plugin has the settings `<NAME>_ENABLED` (also `SAVE_<NAME>`), which turns it on and off, and `<NAME>_TIMEOUT` in
+seconds (default: `TIMEOUT`). Plugins that need programs also have `<NAME>_BINARY`, `<NAME>_ARGS` and
+`<NAME>_ARGS_EXTRA`. They are listed below only if a plugin gives them another meaning or default.
 
 Plugins that work on pages come first, in the order of their first hooks; then those that install programs.
 """
@@ -49,13 +49,13 @@ def _section(plugin: Plugin) -> Iterator[str]:
     yield f"## {plugin.name}\n"
     yield f"{_sentence(plugin)}\n"
     for hook in plugin.hooks:
-        yield f"* {_when(hook)}: `{hook.file_name}`"
+        yield f"* `{hook.file_name}`: {_when(hook)}"
     if plugin.binaries:
-        yield f"* needs programs: {', '.join(_program(plugin))}"
+        yield f"* needs {', '.join(_program(plugin))}"
     if plugin.required_plugins:
-        yield f"* requires the plugins: {', '.join(plugin.required_plugins)}"
-    for output in plugin.outputs:
-        yield f"* saves `{output.file}` ({output.role})"
+        yield f"* requires {', '.join(plugin.required_plugins)}"
+    if plugin.outputs:
+        yield f"* saves {', '.join(f'`{output.file}` ({output.role})' for output in plugin.outputs)}"
     yield from _settings(plugin)
     yield ""
 
@@ -64,20 +64,20 @@ def _sentence(plugin: Plugin) -> str:
     enabled = plugin.schema.settings[plugin.enabled_setting]
     said = plugin.description or plugin.title or plugin.name
     said = said if said.endswith(".") else f"{said}."
-    return said if enabled.default else f"{said} Off by default; `{enabled.name}=true` turns it on."
+    return said if enabled.default else f"{said} Off by default."
 
 
 def _when(hook: Hook) -> str:
     event = hook.name.event
     if event == "Binary":
         return "for each missing program"
-    step = f", step {hook.step}" if event in {"Crawl", "Snapshot"} else ""
+    step = f"step {hook.step}" if event in {"Crawl", "Snapshot"} else "at the end"
     applies = [f"the {CONDITION_NAMES[name]} matches `{pattern}`" for name, pattern in _conditions(hook)]
     if files := [f"`{name}`" for name, _ in hook.applies.contains]:
         applies.append(f"{' or '.join(files)} contains what it looks for")
     applies += [f"`{name}` does not exist" for name in hook.applies.absent]
     background = ", in the background" if hook.background else ""
-    return f"{event}{step}{background}" + (f", if {' and '.join(applies)}" if applies else "")
+    return f"{step}{background}" + (f", if {' and '.join(applies)}" if applies else "")
 
 
 def _conditions(hook: Hook) -> Iterator[tuple[str, str]]:
@@ -121,5 +121,5 @@ def _shown(spec: SettingSpec) -> str:
 
 
 def _what(spec: SettingSpec) -> str:
-    aliases = f" Also {', '.join(f'`{alias}`' for alias in spec.aliases)}." if spec.aliases else ""
-    return f"{spec.sentence}{aliases}".replace("|", "\\|")
+    others = [f"`{alias}`" for alias in spec.aliases if alias != f"SAVE_{spec.name.removesuffix('_ENABLED')}"]
+    return (spec.sentence + (f" Also {', '.join(others)}." if others else "")).replace("|", "\\|")

@@ -82,8 +82,5 @@ def _own(request: HttpRequest) -> tokens.TokenQuerySet:
 
 @requires(Action.LIST)
 def api_docs(request: HttpRequest) -> HttpResponse:
-    """Drawn by Swagger UI from ``/api/v1/openapi.json``.
-
-    Redoc cannot send requests, and its worker is against the policy; Scalar sends them through its makers' proxy.
-    """
+    """Drawn by Swagger UI from ``/api/v1/openapi.json``; Redoc sends no requests, Scalar sends them to its makers."""
     return render(request, "web/api_docs.html")
