@@ -103,7 +103,7 @@ DOCKER
     docker build --quiet --network=host --tag postgres:17 "$work/postgres"
 }
 
-# What the image is made of, in MB; docs/install.md has it as a table.
+# What the image is made of, in MB.
 sizes() {
     run --entrypoint sh "$image" -euc '
         size() { name=$1 && shift && echo "$(du -xcsm "$@" 2>/dev/null | tail -1 | cut -f1) $name"; }

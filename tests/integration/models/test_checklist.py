@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 CHECKOUT = Path(__file__).parents[3]
-ITEMS = (CHECKOUT / "docs" / "seed-checklist.md").read_text().split("\n- [")[1:]
+ITEMS = (CHECKOUT / "docs" / "seed-checklist.md").read_text().split("\n- ")[1:]
 
 
 def names_in(path: Path) -> set[str]:
