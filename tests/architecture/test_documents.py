@@ -14,8 +14,6 @@ from archivebox.cli.main import PROGRAM
 from archivebox.cli.plugin.reference import document
 from archivebox.contract.discovery import discover_plugins
 from tests.architecture import source
-from tests.quality.score import MOST_TILES, MOST_WORDS
-from tests.quality.table import INTRODUCTION
 
 DOCUMENTS = sorted([*source.ROOT.glob("*.md"), *source.ROOT.glob("docs/**/*.md")])
 TYPED_FROM = [path for path in DOCUMENTS if path.name not in {"CHANGELOG.md", "from-earlier-versions.md"}]
@@ -51,12 +49,6 @@ def test_make_targets_that_contributors_are_told_of_exist() -> None:
 def test_the_reference_of_plugins_says_what_they_say() -> None:
     """`make docs` writes it."""
     assert (source.ROOT / "docs" / "plugins.md").read_text().strip() == document(discover_plugins().values()).strip()
-
-
-def test_the_quality_page_begins_as_it_would_be_written() -> None:
-    """`make quality`, which writes all of it, takes half an hour."""
-    introduction = INTRODUCTION.format(most_tiles=MOST_TILES, most_words=MOST_WORDS)
-    assert (source.ROOT / "docs" / "quality.md").read_text().startswith(introduction)
 
 
 def test_the_changelog_has_an_entry_for_this_version() -> None:
@@ -119,14 +111,6 @@ def names_in(module: str) -> set[str]:
         if isinstance(node, ast.ClassDef | FUNCTIONS):
             found.add(node.name)
     return found
-
-
-def test_reading_paths_name_as_many_files_as_is_said() -> None:
-    text = (source.ROOT / "docs" / "architecture.md").read_text()
-    section = text.partition("## Reading paths")[2].partition("\n## ")[0]
-    paths = section.split("\n**From ")[1:]
-    named = [len(set(re.findall(r"`([\w/]+\.py)` `", path))) for path in paths]
-    assert f"The three paths name {named[0]}, {named[1]} and {named[2]}\nfiles" in section
 
 
 def test_every_step_of_a_reading_path_is_there() -> None:

@@ -11,12 +11,6 @@ MOST_INNER_IMPORTS_PER_1000_LINES = 1.0
 NO_LAYER = {"__main__", "plugins"}  # the start, and scripts that nothing imports
 
 
-def test_each_module_opens_with_a_sentence() -> None:
-    written = {source.shown(path): source.parse(path) for path in source.modules() if path.stat().st_size}
-    opened = {shown: (ast.get_docstring(tree) or "").split("\n\n")[0].strip() for shown, tree in written.items()}
-    assert [shown for shown, sentence in opened.items() if not sentence.endswith((".", ":"))] == []
-
-
 def test_no_module_is_named_after_nothing() -> None:
     named = [source.shown(path) for path in source.modules() if {path.stem, path.parent.name} & NAMES_THAT_OWN_NOTHING]
     assert named == []

@@ -16,23 +16,6 @@ def test_a_class_name_that_occurs_twice_is_found() -> None:
     assert names.duplicate_classes(trees, {"Line": "why"}) == []
 
 
-def test_public_names_are_those_of_modules_classes_and_functions() -> None:
-    tree = ast.parse("class Held:\n    def let_go(self): ...\n    def _hear(self): ...")
-    assert set(names.public_names(Path("places.py"), tree)) == {"places", "Held", "let_go"}
-
-
-def test_messages_are_all_strings_but_docstrings() -> None:
-    tree = ast.parse('"""Go on."""\ndef f(x):\n    """Go on."""\n    return f"Go on, {x}"')
-    assert list(names.messages(tree)) == ["Go on, "]
-    assert names.banned_words("Go on, ", {"Go on": "Continue"}) == ["'Go on': write 'Continue'"]
-    assert names.banned_words("Let us go one", {"go on": "continue"}) == []
-
-
-def test_tests_with_long_names_are_found() -> None:
-    short, long = "test_" + "x" * 75, "test_" + "x" * 76
-    assert names.long_test_names(ast.parse(f"def {short}(): ...\ndef {long}(): ...\ndef y{long}(): ...")) == [long]
-
-
 @pytest.mark.parametrize("depth", ["1", "9"])
 def test_long_subjects_are_found_in_shallow_clones_too(tmp_path: Path, depth: str) -> None:
     def git(*words: str) -> str:

@@ -1,20 +1,6 @@
 """What the second step of `make types` checks: the scripts of plugins, whatever their names."""
 
-from pathlib import Path
-
 from tests.architecture import scripts, source
-
-HOOK = "on_Snapshot__10_new.daemon.bg.py"
-
-
-def test_errors_in_a_hook_with_dots_in_its_name_are_found(tmp_path: Path) -> None:
-    plugins = tmp_path / "archivebox" / "plugins"
-    for name, constant in (("one", '"text"'), ("two", "1")):
-        (plugins / name).mkdir(parents=True)
-        (plugins / name / "beside.py").write_text(f"VALUE = {constant}\n")
-        (plugins / name / HOOK).write_text("import beside\n\nnumber: int = beside.VALUE\n")
-    (error,) = scripts.errors(tmp_path, tmp_path / "links")
-    assert error.startswith(f"archivebox/plugins/one/{HOOK}:3: error: Incompatible types in assignment")
 
 
 def test_every_script_of_a_plugin_is_checked() -> None:

@@ -55,7 +55,7 @@ def test_a_stopped_run_leaves_neither_server_nor_folder() -> None:
 
 
 def test_a_run_that_executes_no_test_has_failed() -> None:
-    command = [sys.executable, "-m", "tests.suite", "tests/architecture/test_names.py", "-k", "no_test_has_this_name"]
+    command = [sys.executable, "-m", "tests.suite", "tests/architecture/test_reasons.py", "-k", "no_test_has_this_name"]
     env = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=env)
     assert done.returncode == 1

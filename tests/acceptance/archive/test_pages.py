@@ -55,24 +55,6 @@ def test_programs_are_not_looked_for_before_a_page_is_known_to_need_them(home: H
     assert icon["status"] == "succeeded"
 
 
-def test_a_page_without_media_starts_no_program_for_media(home: Home, site: Site) -> None:
-    code, _ = home.type("add", site.url_for("/colour"))
-    assert code == 0
-    results = {row["plugin"]: row["status"] for row in home.rows("SELECT plugin, status FROM core_archiveresult")}
-    assert results["ytdlp"] == "skipped"
-    assert len(results) > 20, "the default set"
-    commands = [row["cmd"] for row in home.rows("SELECT cmd FROM machine_process")]
-    assert [one for one in commands if "yt-dlp" in one or "ytdlp" in one or "ffmpeg" in one] == []
-
-
-def test_words_in_a_closed_shadow_root_are_found(home: Home, site: Site) -> None:
-    url = site.url_for("/roots")
-    code, _ = home.type("add", "--plugins", "dom,htmltotext,search_backend_sqlite", url)
-    assert code == 0
-    code, found = home.type("search", '"inmost closed words"', "--json")
-    assert (code, [one["url"] for one in found if "url" in one]) == (0, [url])
-
-
 def test_a_crawl_follows_links_and_every_process_of_it_is_on_record(home: Home, site: Site) -> None:
     home.env["WGET_SAVE_WARC"] = "true"
     code, _ = home.type("add", "--depth=1", "--plugins", FORMATS, site.url_for("/tree/"))
@@ -171,11 +153,3 @@ def test_a_copied_and_changed_plugin_works_in_place_of_the_bundled_one(home: Hom
     assert code == 0
     kept = home.snapshots()[url] / "htmltotext"
     assert [path.read_text().strip() for path in kept.iterdir()] == ["changed in the copy"]
-
-
-def test_a_program_is_asked_for_its_version_once_and_not_for_each_page(home: Home, site: Site) -> None:
-    code, _ = home.type("add", "--plugins", "wget", *(site.url_for(f"/colour?{number}") for number in range(3)))
-    assert code == 0
-    asked = "SELECT cmd FROM machine_process WHERE process_type = 'binary' AND cmd LIKE '%--version%'"
-    assert len([row for row in home.rows(asked) if "wget" in row["cmd"]]) <= 1
-    assert len(home.rows("SELECT id FROM machine_process WHERE process_type = 'binary' AND cmd LIKE '%colour%'")) == 3

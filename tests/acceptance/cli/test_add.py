@@ -153,11 +153,6 @@ def test_a_hundred_thousand_lines_are_one_crawl(cli: Type, tmp_path: Path) -> No
     assert cli("status").record["snapshots"] == {"total": 100_000, "queued": 100_000}
 
 
-@pytest.mark.usefixtures("collection")
-def test_one_url_many_times_is_one_snapshot(cli: Type) -> None:
-    assert cli("add", "--bg", GOOD, GOOD, "HTTPS://EXAMPLE.com/page").record["snapshots"] == 1
-
-
 @pytest.mark.database
 @pytest.mark.usefixtures("collection")
 def test_the_same_url_again_is_a_new_version_and_update_is_not(cli: Type) -> None:
@@ -270,19 +265,6 @@ def test_nothing_begins_while_a_setting_is_not_allowed(cli: Type, collection: Pa
         refused = cli(*words)
         assert (refused.code, "set as TIMEOUT in ArchiveBox.conf" in refused.err) == (2, True)
     assert cli("config", "set", "TIMEOUT=30").code == 0
-
-
-@pytest.mark.usefixtures("collection")
-def test_words_of_earlier_versions_do_the_same(cli: Type) -> None:
-    assert cli("config", "--set", "TIMEOUT=31").code == 0
-    assert cli("config", "--get", "TIMEOUT").record["value"] == 31
-    assert {str(row["name"]) for row in cli("config", "--search", "url_", "list").records} == {
-        "URL_ALLOWLIST",
-        "URL_DENYLIST",
-    }
-    assert cli("config", "--reset", "TIMEOUT").code == 0
-    assert cli("config", "--get", "TIMEOUT").record["value"] == 60
-    assert cli("version", "--quiet").out.strip() == cli("version").out.split()[1]
 
 
 @pytest.mark.usefixtures("collection")

@@ -290,30 +290,6 @@ def test_what_an_orchestrator_failed_to_find_is_looked_for_again(person: Person)
     assert person.binary("first-program")["status"] == "succeeded"
 
 
-def test_the_commands_that_wait_for_work_ask(person: Person) -> None:
-    person.plugin("first", "first-program")
-    person.plugin("second", "second-program")
-    assert person.run("add", "--bg", "--plugins", "first", URL).returncode == 0
-
-    person.type("run")
-    assert [call.split(" -- ")[1].split(";")[0] for call in person.asked] == ["first-program"]
-
-    person.type("install", "second-program")
-    assert "-- second-program" in person.asked[1]
-    assert len(person.asked) == 2
-
-
-def test_asks_when_only_the_output_goes_elsewhere(person: Person) -> None:
-    person.plugin("first", "first-program")
-
-    seen = person.type("add", "--plugins", "first", URL, pipe=True)
-
-    assert "first-program (package first-program)" in " ".join(seen.text.split())
-    assert len(person.asked) == 1
-    for line in (person.home / "piped").read_text().splitlines():
-        json.loads(line)
-
-
 @pytest.mark.parametrize("words", [("--bg",), ("--index-only",)])
 def test_does_not_ask_for_what_is_only_queued(person: Person, words: tuple[str, ...]) -> None:
     person.plugin("first", "first-program")
@@ -370,13 +346,3 @@ def test_does_not_ask_when_an_earlier_provider_could_do_it(person: Person) -> No
     person.type("install", *(f"{number}-program" for number in ("first", "second", "third", "fourth", "fifth")))
 
     assert [call.split(" -- ")[1].split(";")[0] for call in person.asked] == ["fourth-program"]
-
-
-def test_does_not_ask_when_sudo_asks_for_no_password(person: Person) -> None:
-    person.sudo("exit 0")
-    person.plugin("first", "first-program")
-
-    person.type("add", "--plugins", "first", URL)
-
-    assert (person.home / "looked").exists()
-    assert person.asked == []

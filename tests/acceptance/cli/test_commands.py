@@ -162,17 +162,6 @@ def test_our_own_error_is_a_sentence_and_its_traceback_is_in_the_log(cli: Type, 
 
 
 @pytest.mark.database
-def test_search_needs_every_word(cli: Type, collection: Path) -> None:
-    cli("add", "--bg", "https://example.com/apples-and-pears", "https://example.com/apples")
-    assert [record["url"] for record in cli("search", "PEARS", "apples").records] == [
-        "https://example.com/apples-and-pears"
-    ]
-    assert len(cli("search", "example.com").records) == 2
-    assert cli("search", "plums").records == []
-    assert collection.is_dir()
-
-
-@pytest.mark.database
 def test_remove_shows_first_then_retires_and_brings_back(cli: Type, collection: Path) -> None:
     cli("add", "--bg", "--tag", "old", GOOD)
     shown = cli("remove", "--tag", "old")
@@ -231,16 +220,6 @@ def test_a_secret_setting_is_read_from_stdin_and_not_listed(cli: Type, collectio
         done = cli(*words)
         assert "CHROME_EXTRA_HEADERS" in done.out
         assert "hunter2" not in done.out + done.err
-
-
-def test_plugin_lint_reads_a_folder_that_is_not_installed(cli: Type, collection: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "mine"
-    folder.mkdir()
-    (folder / "on_Snapshot__51_shot.bg.py").write_text("#!/usr/bin/env python3\n")
-    done = cli("plugin", "lint", str(folder))
-    assert done.code == 1
-    assert any("step 5" in str(message["text"]) for message in done.records)
-    assert collection.is_dir()
 
 
 def test_plugin_run_tries_a_hook_by_itself(cli: Type, collection: Path, tmp_path: Path) -> None:

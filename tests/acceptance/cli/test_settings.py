@@ -84,14 +84,6 @@ def test_what_is_no_setting_of_a_crawl_is_refused_with_its_place(cli: Type) -> N
         assert (refused.code, "WORKERS is a setting of this machine" in refused.err) == (2, True)
 
 
-def test_doctor_names_settings_of_earlier_versions_that_have_no_effect(cli: Type) -> None:
-    checks = cli("doctor", CSRF_TRUSTED_ORIGINS="https://archive.example.org").records
-    (warning,) = (check for check in checks if check["name"] == "settings")
-    assert warning["state"] == "warning"
-    assert "CSRF_TRUSTED_ORIGINS" in str(warning["sentence"])
-    assert "BASE_URL" in str(warning["action"])
-
-
 def test_doctor_says_what_keeps_scripts_of_archived_pages_off(cli: Type) -> None:
     def said(replay_url: str) -> list[str]:
         records = cli("doctor", BASE_URL="https://archive.example.org", REPLAY_URL=replay_url).records

@@ -71,15 +71,6 @@ def test_bodies_are_linked_again_and_deleted_with_their_last_page(cli: Type, pag
     assert cli("storage", "gc").record["files"] == 0
 
 
-def test_a_body_that_cannot_be_linked_is_status_1(cli: Type, page: Path) -> None:
-    (body,) = page.glob("warc/shared-*")
-    shutil.rmtree(page.parents[3] / ".shared")
-    (page.parents[3] / ".shared").write_bytes(b"no folder")
-    done = cli("storage", "dedupe")
-    assert (done.code, done.record["failed"], body.is_file()) == (1, 1, True)
-    assert "1 file could not be linked" in done.err
-
-
 def test_commands_say_that_the_store_does_not_answer(stored: Words, store: Path, page: Path) -> None:
     assert stored("storage", "move").code == 0
     shutil.rmtree(page)

@@ -137,12 +137,6 @@ def test_run_does_what_was_queued_and_one_result_by_its_id(cli: Type, put: Put) 
     assert len(hooks) == 2
 
 
-def test_index_only_runs_when_the_crawl_is_named(cli: Type, put: Put) -> None:
-    put(GOOD)
-    crawl = str(cli("add", "--index-only", "--plugins", "tiny", URL).record["id"])
-    assert cli("run", "--crawl", crawl).records[-1]["snapshots"] == {"sealed": 1}
-
-
 def test_one_page_alone_is_run_and_the_others_stay_queued(cli: Type, put: Put) -> None:
     put(GOOD)
     cli("add", "--bg", "--plugins", "tiny", URL, "https://example.com/other")

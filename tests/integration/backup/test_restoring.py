@@ -107,13 +107,6 @@ def test_a_restore_of_another_backup_does_not_continue_an_interrupted_one(kept: 
     assert restore(first, new).is_whole
 
 
-def test_folders_come_back_with_their_modes_whatever_the_umask(kept: Kept, new: DataFolder) -> None:
-    kept.folder.users.chmod(0o755)
-    kept.back_up()
-    restored(kept, new)
-    assert new.users.stat().st_mode & 0o777 == 0o755
-
-
 @pytest.mark.parametrize("path", ["data/../../out", "/out", "data/users/../../../out"])
 def test_a_manifest_that_leads_out_of_the_folder_is_refused(kept: Kept, new: DataFolder, path: str) -> None:
     kept.back_up()

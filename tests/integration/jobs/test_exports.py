@@ -328,11 +328,6 @@ def test_a_link_out_of_the_folder_is_not_followed(keys: Keys, tmp_path: Path) ->
         assert sum(name.endswith("/wget/index.html") for name in archive.namelist()) == 4
 
 
-def test_a_cell_is_never_a_formula(keys: Keys) -> None:
-    Snapshot.objects.filter(pk=keys[0]).update(title='=HYPERLINK("http://x")')
-    assert "'=HYPERLINK" in exported(keys, "csv").read_text()
-
-
 @pytest.mark.parametrize("end", ["cancel", "seal"])
 def test_what_an_export_that_comes_to_nothing_has_written_goes_with_it(
     keys: Keys, end: str, django_capture_on_commit_callbacks: object

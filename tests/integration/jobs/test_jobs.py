@@ -118,13 +118,6 @@ def test_what_is_removed_meanwhile_is_a_failure_with_its_reason(keys: Keys) -> N
     assert JobFailure.objects.get(job=done).sentence == GONE
 
 
-def test_a_removal_is_undone_by_the_same_pages(keys: Keys) -> None:
-    assert do("remove", keys[:3]).done == 3
-    assert Snapshot.objects.kept().count() == 2
-    assert do("restore", keys[:3]).done == 3
-    assert Snapshot.objects.kept().count() == 5
-
-
 def test_files_of_removed_pages_go_when_their_time_is_over(keys: Keys, collection: DataFolder) -> None:
     remove(Snapshot.objects.filter(pk__in=keys[:2]))
     Snapshot.objects.filter(pk=keys[0]).update(retired_at=timezone.now() - timedelta(days=31))

@@ -28,13 +28,6 @@ def test_a_file_is_read_as_it_was_put(store: ObjectStore, size: int) -> None:
     assert keys(store) == ["pages/1/a.zip"]
 
 
-def test_an_object_is_replaced_by_the_next_under_its_key(store: ObjectStore) -> None:
-    store.put_bytes("a/b", b"first")
-    store.put_bytes("a/b", b"the second")
-    assert everything(store, "a/b") == b"the second"
-    assert [(each.key, each.size) for each in store.list("")] == [("a/b", 10)]
-
-
 @pytest.mark.parametrize(
     ("start", "stop", "expected"),
     [
@@ -51,11 +44,6 @@ def test_a_range_over_the_border_of_two_parts_is_read(store: ObjectStore) -> Non
     data = some_bytes(PART + 1_000)
     store.put_file("a", file_of(data), len(data))
     assert everything(store, "a", PART - 10, PART + 10) == data[PART - 10 : PART + 10]
-
-
-def test_blocks_are_small_whatever_is_read(store: ObjectStore) -> None:
-    store.put_bytes("a", bytes(1_000_000))
-    assert max(map(len, store.read("a"))) <= 300_000
 
 
 def test_an_object_that_is_not_there_is_named(store: ObjectStore) -> None:
@@ -191,14 +179,6 @@ def test_completing_an_upload_twice_is_harmless(store: ObjectStore) -> None:
         store.put_file("a", file_of(data[::-1]), len(data), upload)
     assert everything(store, "a") == data
     assert list(store.uploads("")) == []
-
-
-def test_an_aborted_upload_is_missing(store: ObjectStore) -> None:
-    upload = store.begin_upload("a")
-    store.abort_upload("a", upload)
-    with pytest.raises(UploadMissingError):
-        store.put_file("a", file_of(bytes(PART + 1)), PART + 1, upload)
-    assert store.size_of("a") is None
 
 
 def test_a_source_that_ends_too_early_leaves_nothing(store: ObjectStore) -> None:

@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.databases import search_engine
 from tests.webserver.fixtures import Library
 from tests.webserver.rows import NAME, PASSWORD
 from tests.webserver.server import Visitor, in_collection
@@ -56,13 +55,6 @@ connection.cursor().execute('''
     FROM generate_series(1, 20000) AS n
 ''')
 """
-
-
-def test_leaving_out_a_word_that_too_many_texts_have_is_refused_with_a_sentence(library: Library) -> None:
-    in_collection(library.server.folder, COMMON[search_engine()])
-    page = library.visitor.get("/?q=-everywhere")
-    assert (page.status, "add more words, or leave this one out" in page.text) == (400, True), page.text[:200]
-    assert library.visitor.get("/?q=everywhere").status == 200
 
 
 def test_a_card_shows_its_picture_and_what_was_kept(library: Library) -> None:

@@ -242,12 +242,6 @@ def test_title_white_space_and_entities_are_read_as_a_browser_does(crawl: Crawl,
     assert "&amp;" not in title
 
 
-def test_a_page_without_title_has_none(crawl: Crawl, site: Site) -> None:
-    outcome = captured(crawl, site, "/no-title").run(TITLE)
-    assert (outcome.code, outcome.status) == (0, "noresults"), outcome
-    assert not [record for record in outcome.records if record["type"] == "Snapshot"]
-
-
 @pytest.mark.default
 def test_dom_is_what_scripts_left(crawl: Crawl, site: Site) -> None:
     page = captured(crawl, site, "/alert")

@@ -53,13 +53,6 @@ def test_variables_of_earlier_images_are_settings_or_are_named(name: str) -> Non
     assert (name in KNOWN) != (name in former_settings.INSTEAD)
 
 
-@pytest.mark.parametrize("name", former_settings.INSTEAD)
-def test_settings_without_effect_are_documented(name: str) -> None:
-    assert name not in KNOWN
-    assert f"`{name}`" in PAGE
-    assert former_settings.without_effect([name, "PATH"]) == [(name, former_settings.INSTEAD[name])]
-
-
 def test_what_is_said_instead_names_settings_that_exist() -> None:
     named = set(re.findall(r"\b[A-Z]+_[A-Z_]+\b", " ".join(former_settings.INSTEAD.values())))
     assert named - KNOWN.keys() == {"DATA_DIR"}

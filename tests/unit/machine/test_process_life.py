@@ -231,12 +231,6 @@ class TestEnding:
         assert running.kill(signal.SIGKILL)
         assert running.poll() == -9
 
-    def test_kill_waits_for_the_end_that_its_signal_brings(self) -> None:
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            running = shell("exec sleep 60").launch(background=True)
-            assert running.kill(number)
-            assert running.poll() == -number
-
     def test_kill_waits_for_an_end_that_takes_its_time(self) -> None:
         running = shell("trap 'sleep 1.5; exit 3' TERM; echo up >&2; while :; do sleep 0.05; done")
         wait_for(running.launch(background=True).stderr_file)
