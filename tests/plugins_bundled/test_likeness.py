@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from PIL import Image, ImageDraw
 
-from archivebox.plugins.chrome.likeness import tiles_alike, visible_words, words_found
+from archivebox.plugins.base.visible_words import visible_words, words_found
+from archivebox.plugins.chrome.likeness import tiles_alike
 
 WHITE, GREY = "#ffffff", "#eeeeee"
 

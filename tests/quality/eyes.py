@@ -15,7 +15,7 @@ from typing import Any
 from PIL import Image
 
 from archivebox.plugins.base.cdp import CDPConnection, CDPError
-from archivebox.plugins.chrome.likeness import OPTIONS, visible_words
+from archivebox.plugins.base.visible_words import OPTIONS, visible_words
 from tests.webserver.browser import Browser, Tab
 
 FLAGS = (

@@ -28,20 +28,12 @@ import sys
 import time
 
 from launch import PIPE, browser_pipe, find_chromium, flags, make_folder, remove_folder, window
-from likeness import (
-    CAPTURE,
-    OPTIONS,
-    UnreadableError,
-    packed_alike,
-    read_picture,
-    tiles_alike,
-    visible_words,
-    words_found,
-)
+from likeness import UnreadableError, packed_alike, read_picture, tiles_alike
 from memory import LOOK_AGAIN, MB, end_large_renderers
 
 from archivebox.plugins.base import Settings, emit, log, misconfigured, start_program
 from archivebox.plugins.base.cdp import CallTimeout, CDPConnection, CDPError, CommandFailed, TargetGone
+from archivebox.plugins.base.visible_words import CAPTURE, OPTIONS, visible_words, words_found
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
