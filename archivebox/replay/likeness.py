@@ -38,7 +38,6 @@ from archivebox.replay.index import indices
 from archivebox.replay.moments import moment_of
 from archivebox.replay.origins import policy, sandbox
 from archivebox.replay.recorded import RecordedRequest, Reply, reply_to, whole
-from archivebox.replay.saved_page import has_saved_page, saved_page
 from archivebox.replay.scripts.offline import OfflineView
 from archivebox.replay.scripts.requests import ForbiddenError
 
@@ -47,8 +46,10 @@ BROWSER, SCRIPT = "chrome", "compare.py"
 PICTURES = ("screenshot/screenshot.png", "screenshot/screenshot.webp")
 APP = "http://localhost"
 """Where links lead, which nobody follows."""
-REPLAY, SAVED = "shown", "saved"
-"""Where in the addresses the capability stands: whether the page's document is as it was sent, or as it was saved."""
+WORDS = "dom/words.json"
+"""The words that the page showed, as the plugin ``dom`` keeps them."""
+REPLAY = "shown"
+"""Where in the addresses the capability stands."""
 COPIES = 2
 """Saved copies of one page that are compared, the best first."""
 LARGEST = 32 * 1024 * 1024
@@ -126,20 +127,20 @@ class Comparing:
         if not url:
             raise NotComparableError("It was not recorded, so that it has no replay.")
         picture = next((path for name in PICTURES if (path := folder / name).is_file()), None)
-        is_saved = has_saved_page(folder)
-        if picture is None and not is_saved:
-            raise NotComparableError("Neither its picture nor its saved page was kept, so there is nothing to compare.")
+        words = folder / WORDS
+        if picture is None and not words.is_file():
+            raise NotComparableError("Neither its picture nor its words were kept, so there is nothing to compare.")
         host, moment = f"{snapshot.pk}.localhost", moment_of(snapshot)
-        answers, plain = _Answers(folder, host, url, _scripted(folder, snapshot, url)), sandbox(own=True, scripts=False)
+        answers, plain = _Answers(folder, host, _scripted(folder, snapshot, url)), sandbox(own=True, scripts=False)
         page: dict[str, JSON] = {
             "replay": [f"http://{host}{ReplayContext(REPLAY, APP, moment).address(url)}", plain],
-            "saved": [f"http://{host}{ReplayContext(SAVED, APP, moment).address(url)}", plain] if is_saved else None,
             "scripted": None if answers.scripted is None else [answers.scripted.address, OfflineView.sandbox],
             "copies": {
                 one.key: [f"http://{host}{ReplayContext(REPLAY, APP, moment).address(quote(path))}", plain]
                 for one, path in _saved_copies(snapshot)
             },
             "picture": str(picture or ""),
+            "words": str(words) if words.is_file() else "",
         }
         return self._converse(page, answers)
 
@@ -280,8 +281,6 @@ class _Answers:
 
     folder: Path
     host: str
-    url: str
-    """The page's own."""
     scripted: OfflineView | None
 
     def to(self, said: Mapping[str, JSON]) -> dict[str, JSON]:
@@ -293,16 +292,11 @@ class _Answers:
             return _NOTHING
         asked = RecordedRequest(place, url, range=_headers(said).get("range", ""), frame=frame)
         try:
-            reply = self._reply(place, asked) if is_url(url) else _file(self.folder, place, url)
+            reply = reply_to(self.folder, asked, apart=True) if is_url(url) else _file(self.folder, place, url)
         except NotThereError:
             return _NOTHING
         allowed = reply.policy(policy(self.host, reply.mimetype, links=True, is_clean=reply.is_clean))
         return _sent(reply, {"content-type": reply.mimetype, "content-security-policy": allowed, **reply.headers})
-
-    def _reply(self, place: ReplayContext, asked: RecordedRequest) -> Reply:
-        if place.token == SAVED and asked.url == self.url:
-            return saved_page(self.folder, asked.url, place)
-        return reply_to(self.folder, asked, apart=True)
 
 
 def _saved_copies(snapshot: Snapshot) -> list[tuple[Format, str]]:

@@ -77,7 +77,7 @@ _COVERED = " A window that was closed before the picture was taken may cover it.
 
 def _words(count: Count | None, what: str) -> str:
     if count is None:
-        return "Not measured: the page showed no words, or was not saved after its scripts."
+        return "Not measured: the page showed no words, or they were not kept."
     if count.found == count.wanted:
         return f"{what} shows all {count.wanted:,} words of the page."
     return f"{what} shows {count.found:,} of the {count.wanted:,} words of the page."

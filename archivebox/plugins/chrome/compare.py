@@ -4,10 +4,10 @@
     compare.py CHANNEL [--idle]
 
 Both speak over CHANNEL, the number of a socket, in JSON lines. `{"type": "Ready"}` comes first. A page is `{"replay":
-…, "saved": …, "scripted": …, "copies": {name: …}, "picture": path}`: its replay, the page as it was saved after its
-scripts, its replay with scripts, each as a pair of address and sandbox or null, saved copies as such pairs; and the
-picture that was kept of it, or "". Each is shown in a frame, as in the app; scripts run in "scripted" alone, which is
-shown, as copies are, where something lacks in the replay. What a page wants of its origin is a line to whoever asks,
+…, "scripted": …, "copies": {name: …}, "picture": path, "words": path}`: its replay, its replay with scripts or null,
+saved copies, each as a pair of address and sandbox; and the picture that was kept of it, and the words that it showed,
+or "". Each is shown in a frame, as in the app; scripts run in "scripted" alone, which is shown, as copies are, where
+something lacks in the replay. What a page wants of its origin is a line to whoever asks,
 `{"type": "Asked", "url": …, "kind": …, "method": …, "headers": {…}, "body": base64}`, answered by `{"status": 200,
 "headers": {…}, "body": base64}`, status 0 where there is nothing. Lines about the page are `{"type": "Replayed",
 "tiles": [same, of], "words": [found, of]}`, then `{"type": "Compared", "scripted": {…}, "copies": {name: {…}}}` with
@@ -26,6 +26,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 
 from launch import PIPE, browser_pipe, find_chromium, flags, make_folder, remove_folder, window
 from likeness import UnreadableError, packed_alike, read_picture, tiles_alike
@@ -37,7 +38,6 @@ from archivebox.plugins.base.visible_words import CAPTURE, OPTIONS, visible_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections import Counter
     from types import TracebackType
     from typing import Any, Self, TypeAlias
 
@@ -190,23 +190,32 @@ def _next_line() -> dict[str, Any]:
     return said
 
 
+def read_words(path: str) -> Counter[str]:
+    """Return the words in a file of `dom`."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return Counter(json.load(file))
+    except (OSError, ValueError) as error:
+        raise UnreadableError(f"The words that were kept of it cannot be read: {error}") from None
+
+
 def compare(
     browser: IsolatedBrowser,
     *,
     replay: Shown,
-    saved: Shown | None,
     scripted: Shown | None,
     copies: dict[str, Shown],
     picture: str,
+    words: str,
 ) -> None:
     """Count the words and tiles of both replays that are there, and of copies."""
     kept = read_picture(picture) if picture else None
     size = kept.size if kept is not None else browser.window
-    wanted = None if saved is None else _look(browser, saved, size)[0]
+    wanted = read_words(words) if words else None
 
     def counted(shown: Shown, *, scripts: bool = False) -> Counts:
-        words, seen = _look(browser, shown, size, scripts=scripts)
-        counts = {} if wanted is None else {"words": words_found(wanted, words)}
+        there, seen = _look(browser, shown, size, scripts=scripts)
+        counts = {} if wanted is None else {"words": words_found(wanted, there)}
         if kept is not None:
             counts["tiles"] = tiles_alike(kept, packed_alike(picture, read_picture(seen)))
         return counts

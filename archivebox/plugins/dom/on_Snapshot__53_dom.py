@@ -2,18 +2,28 @@
 """Keep the HTML of the live page, as scripts have left it, in `output.html`, with its shadow roots as templates.
 
 Where the page has shadow roots or frames, `shown.html` has what they show in its place: text and links are read there.
+`words.json` counts the words that are seen, with which replays are compared.
 """
 
 from __future__ import annotations
 
-from archivebox.plugins.base import Settings, failed, noresults, succeeded, write_atomically
+import json
+
+from archivebox.plugins.base import Settings, failed, log, noresults, succeeded, write_atomically
+from archivebox.plugins.base.cdp import TooLong
 from archivebox.plugins.base.files import remove
 from archivebox.plugins.base.shown import ShownPage
 from archivebox.plugins.base.stored_html import SHOWN
 from archivebox.plugins.base.tab import open_page
+from archivebox.plugins.base.visible_words import CAPTURE, OPTIONS, visible_words
 
-FILE = "output.html"
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from archivebox.plugins.base.tab import Tab
+
+FILE, WORDS = "output.html", "words.json"
 MAX_SIZE = 100_000_000  # characters
+MAX_COUNTED = 32_000_000  # characters of a page whose words are counted
 HTML = """(limit, flat) => {
     const html = flat ? shown.flatHtml() : shown.html();
     return html.length > limit ? html.length : html;
@@ -22,11 +32,14 @@ HTML = """(limit, flat) => {
 
 def main() -> None:
     timeout = Settings().timeout("DOM")
-    remove(SHOWN)
+    for file in (SHOWN, WORDS):
+        remove(file)
     with open_page(timeout, read_only=True) as tab:
         page = ShownPage(tab, "dom")
         html = page.call(HTML, MAX_SIZE, False, timeout=timeout)
         flat = page.call(HTML, MAX_SIZE, True, timeout=timeout)
+        if isinstance(html, str) and len(html) < MAX_COUNTED:
+            write_words(tab)
     if isinstance(html, int):
         failed(f"the page's HTML has {html:,} characters, more than {MAX_SIZE:,}")
     if not html:
@@ -35,6 +48,15 @@ def main() -> None:
     if flat and isinstance(flat, str):
         write_atomically(SHOWN, flat)
     succeeded(FILE)
+
+
+def write_words(tab: Tab) -> None:
+    try:
+        words = visible_words(tab.call(CAPTURE, OPTIONS))
+    except TooLong as error:
+        log(f"its words were not counted: {error}")
+        return
+    write_atomically(WORDS, json.dumps(words, ensure_ascii=False, separators=(",", ":")))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -22,6 +24,7 @@ from archivebox.jobs.idle_check import IdleCheck
 from archivebox.jobs.measuring import AFTER_A_PROBLEM, measure_when_idle
 from archivebox.jobs.models import Job, JobFailure, JobPart
 from archivebox.machine.models import Process
+from archivebox.plugins.base.visible_words import WORD
 from archivebox.replay.likeness import Comparing, PreemptedError
 from tests import factories
 from tests.job_runner import carried_out, leased
@@ -55,8 +58,8 @@ def sealed(*names: str) -> list[Snapshot]:
     return list(Snapshot.objects.order_by("id"))
 
 
-def keep(snapshot: Snapshot, html: str, *, saved: str | None = None, lacking: str = "none") -> None:
-    """A page of two halves as it was sent, its picture, and its document after its scripts; what lacks is not there."""
+def keep(snapshot: Snapshot, html: str, *, shown: str | None = None, lacking: str = "none") -> None:
+    """A page of two halves as it was sent, its picture, and the words that it showed; what lacks is not there."""
     picture = "https://files.example/half.png"
     files = {
         snapshot.url: Page(html.encode()),
@@ -70,9 +73,9 @@ def keep(snapshot: Snapshot, html: str, *, saved: str | None = None, lacking: st
         kept.paste("black", (x, 20, x + 8, 28))
     (snapshot.path / "screenshot").mkdir()
     kept.save(snapshot.path / "screenshot" / "screenshot.png")
-    if saved is not None:
+    if shown is not None:
         (snapshot.path / "dom").mkdir()
-        (snapshot.path / "dom" / "output.html").write_text(saved)
+        (snapshot.path / "dom" / "words.json").write_text(json.dumps(Counter(WORD.findall(shown.casefold()))))
 
 
 def estimated(snapshot: Snapshot, percent: int, missing: int = 0) -> None:
@@ -98,12 +101,12 @@ def asked_for(snapshots: Sequence[Snapshot]) -> Job:
 def test_words_and_tiles_of_a_replay_are_counted_and_the_lower_one_is_its_quality() -> None:
     same, half, built, unsaved, unrecorded = rows = sealed("same", "half", "built", "unsaved", "unrecorded")
     whole = HTML.format(WORDS * 4)
-    keep(same, whole, saved=whole)
-    keep(half, whole, saved=whole, lacking="half.png")
+    keep(same, whole, shown=WORDS * 4)
+    keep(half, whole, shown=WORDS * 4, lacking="half.png")
     writes = f"<script>document.querySelector('p').textContent = '{WORDS * 4}'</script>"
-    keep(built, CALM.format("Loading", writes), saved=CALM.format(WORDS * 4, "<noscript>Switch scripts on</noscript>"))
+    keep(built, CALM.format("Loading", writes), shown=WORDS * 4)
     keep(unsaved, whole)
-    keep(unrecorded, whole, saved=whole, lacking=".example/")
+    keep(unrecorded, whole, shown=WORDS * 4, lacking=".example/")
     job = carried_out(asked_for(rows))
     assert (job.done, job.failed) == (4, 1)
     assert measured(same) == (100, [("words", 100), ("picture", 100)])
@@ -127,14 +130,14 @@ def test_words_and_tiles_of_a_replay_are_counted_and_the_lower_one_is_its_qualit
 @pytest.mark.browser
 def test_saved_copies_are_measured_and_a_window_that_was_closed_makes_no_replay_poor() -> None:
     built, covered = rows = sealed("built", "covered")
-    keep(built, CALM.format("Loading", ""), saved=CALM.format(WORDS * 4, ""))
+    keep(built, CALM.format("Loading", ""), shown=WORDS * 4)
     copy = built.path / "singlefile" / "singlefile.html"
     copy.parent.mkdir()
     copy.write_text(f"<!doctype html><p>{WORDS * 2}")
     files = {"singlefile.html": {"size": copy.stat().st_size, "mimetype": "text/html"}}
     ArchiveResult.objects.create(snapshot=built, plugin="singlefile", status="succeeded", output_files=files)
     window = "<div style='position: fixed; inset: 0; background: black'>Accept all</div>"
-    keep(covered, CALM.format(WORDS, window), saved=CALM.format(WORDS, ""))
+    keep(covered, CALM.format(WORDS, window), shown=WORDS)
     closed = [{"kind": "window", "by": "its button", "name": "Accept all", "closed": True}]
     ArchiveResult.objects.create(snapshot=covered, plugin="modalcloser", status="succeeded", output_json=closed)
     carried_out(asked_for(rows))

@@ -155,3 +155,12 @@ def test_pages_with_trusted_types_are_read_and_saved(crawl: Crawl, site: Site, p
     index = [json.loads(line) for line in page.read("responses/index.jsonl").splitlines()]
     sent = next(entry["response_headers"] for entry in index if entry.get("main"))
     assert sent["Content-Security-Policy"].startswith("require-trusted-types-for 'script'")
+
+
+def test_words_are_counted_as_seen_also_those_that_scripts_write_in_frames(crawl: Crawl, site: Site) -> None:
+    page = crawl.snapshot("seen", site.url_for("/modern/sandbox"))
+    assert page.navigate().status == "succeeded"
+    assert [page.run(hook).status for hook in (SETTLE, DOM)] == ["succeeded"] * 2
+    words = json.loads((page.folder / "dom" / "words.json").read_text())
+    page.close()
+    assert words["recorded"] == 1
