@@ -90,6 +90,27 @@
   };
   const parsed = (html) => new DOMParser().parseFromString(html, "text/html").body.childNodes;
 
+  // What is in the top layer (CSS Positioned Layout 4, 3), or a dialog beside it, in styles that show it without scripts.
+  const OPENED = ":popover-open, dialog[open]";
+  const raised = (node) => {
+    const box = node.getBoundingClientRect(), now = getComputedStyle(node), { backgroundColor } = getComputedStyle(node, "::backdrop");
+    if (!node.matches(":popover-open, :modal")) return { display: now.display };
+    const shadow = `0 0 0 200vmax ${backgroundColor}${now.boxShadow === "none" ? "" : `, ${now.boxShadow}`}`;
+    const styles = { display: now.display, "z-index": 2147483647, "box-shadow": shadow };
+    if (node.matches(":modal")) Object.assign(styles, { position: "fixed", "inset-block": 0, overflow: "auto" });
+    if (now.positionArea && now.positionArea !== "none") { // beside what opened it, which no style sheet says
+      const place = { left: `${box.x}px`, top: `${box.y}px`, width: `${box.width}px`, height: `${box.height}px` };
+      Object.assign(styles, { "position-area": "none", position: "fixed", inset: "auto", margin: 0, "box-sizing": "border-box", ...place });
+    }
+    return styles;
+  };
+  const pathTo = (node) => {
+    if (node.id || !node.parentElement) return node.id ? `#${CSS.escape(node.id)}` : node.localName;
+    const same = [...node.parentElement.children].filter((child) => child.localName === node.localName);
+    return `${pathTo(node.parentElement)}>${CSS.escape(node.localName)}:nth-of-type(${same.indexOf(node) + 1})`;
+  };
+  const asText = (styles) => Object.entries(styles).map(([name, value]) => `${name}:${value}!important`).join(";");
+
   const hasRoots = () => closed.size > 0 || [...document.querySelectorAll("*")].some((node) => node.shadowRoot);
   const frames = () => trees().flatMap((tree) => [...tree.querySelectorAll("iframe, frame")]).filter((node) => documentOf(node) || told.has(node));
   // A document of the same kind; where the page's rules forbid to work on that, one without rules (`inject.py`).
@@ -129,6 +150,9 @@
   globalThis.shown = {
     know: (roots) => { for (const root of roots) closed.set(root.host, root); },
     rootOf,
+    raised,
+    // Selector: styles, of the document's own elements.
+    opened: () => Object.fromEntries([...document.querySelectorAll(OPENED)].map((node) => [pathTo(node), asText(raised(node))])),
     // How many elements there are in all trees that this world sees.
     count: () => trees().reduce((sum, tree) => sum + tree.querySelectorAll("*").length, 0),
     // A copy for those who read articles, in no window: nothing in it loads or runs.

@@ -2,7 +2,8 @@
 """Keep the HTML of the live page, as scripts have left it, in `output.html`, with its shadow roots as templates.
 
 Where the page has shadow roots or frames, `shown.html` has what they show in its place: text and links are read there.
-`words.json` counts the words that are seen, with which replays are compared.
+`words.json` counts the words that are seen, with which replays are compared. What scripts have opened above the page
+(popovers, dialogs) is in `opened.json`, with styles that show it where no script runs.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from archivebox.plugins.base.tab import Tab
 
-FILE, WORDS = "output.html", "words.json"
+FILE, WORDS, OPENED = "output.html", "words.json", "opened.json"
 MAX_SIZE = 100_000_000  # characters
 MAX_COUNTED = 32_000_000  # characters of a page whose words are counted
 HTML = """(limit, flat) => {
@@ -32,12 +33,13 @@ HTML = """(limit, flat) => {
 
 def main() -> None:
     timeout = Settings().timeout("DOM")
-    for file in (SHOWN, WORDS):
+    for file in (SHOWN, WORDS, OPENED):
         remove(file)
     with open_page(timeout, read_only=True) as tab:
         page = ShownPage(tab, "dom")
         html = page.call(HTML, MAX_SIZE, False, timeout=timeout)
         flat = page.call(HTML, MAX_SIZE, True, timeout=timeout)
+        opened = page.call("() => ({url: location.href.split('#')[0], styles: shown.opened()})")
         if isinstance(html, str) and len(html) < MAX_COUNTED:
             write_words(tab)
     if isinstance(html, int):
@@ -47,6 +49,8 @@ def main() -> None:
     write_atomically(FILE, html)
     if flat and isinstance(flat, str):
         write_atomically(SHOWN, flat)
+    if opened["styles"]:
+        write_atomically(OPENED, json.dumps(opened))
     succeeded(FILE)
 
 

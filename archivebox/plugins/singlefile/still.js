@@ -142,22 +142,12 @@
     if (isGroup) return `${rule.cssText.slice(0, rule.cssText.indexOf("{"))}{${named([...rule.cssRules])}}`;
     return rule.cssText.replace(MADE, (whole, state) => `[${mark(state, whole)}]`);
   }).join("\n");
-  const raised = (node) => {
-    const box = node.getBoundingClientRect(), now = getComputedStyle(node), { backgroundColor } = getComputedStyle(node, "::backdrop");
-    const shadow = `0 0 0 200vmax ${backgroundColor}${now.boxShadow === "none" ? "" : `, ${now.boxShadow}`}`;
-    style(node, { display: now.display, "z-index": 2147483647, "box-shadow": shadow });
-    if (node.matches(":modal")) style(node, { position: "fixed", "inset-block": 0, overflow: "auto" });
-    if (now.positionArea && now.positionArea !== "none") { // beside what opened it, which no style sheet says
-      const place = { left: `${box.x}px`, top: `${box.y}px`, width: `${box.width}px`, height: `${box.height}px` };
-      style(node, { "position-area": "none", position: "fixed", inset: "auto", margin: 0, "box-sizing": "border-box", ...place });
-    }
-  };
   const told = (all) => {
     const sheets = all.map((tree) => [tree, named([...tree.styleSheets, ...tree.adoptedStyleSheets].flatMap(rulesOf))]);
     const states = new Map(sheets.flatMap(([, text]) => [...text.matchAll(/\[archivebox-state-([\w-]+)\]/g)].map(([, state]) => [state, `:state(${state})`])));
     for (const tree of all) {
       for (const node of tree.querySelectorAll(RAISED)) {
-        raised(node);
+        style(node, shown.raised(node));
         attribute(node, node.matches(":modal") ? "archivebox-modal" : "archivebox-popover-open", "");
       }
       for (const [state, selector] of states)

@@ -22,6 +22,7 @@ _TOKEN = re.compile(
     |(?P<import>@import\s*+)(?P<sheet>{_QUOTED})
     |{_IMAGE_SET}
     |url\(\s*+(?P<url>{_QUOTED}|(?:[^"'()\\\s]|\\.)*+)\s*+\)
+    |(?P<opened>:popover-open|:modal)\b
     |{_STRING}                                              # a string is only text, also one that has no end""",
     re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )
@@ -40,6 +41,8 @@ def rewrite_css(text: str, links: LinkRewriter) -> str:
             return f"url({_quoted(match['url'], links)})"
         if match["sheet"]:
             return f"{match['import']}{_quoted(match['sheet'], links)}"
+        if match["opened"] and links.opened:
+            return f":is({match[0]},:where({','.join(links.opened)}))"
         return match[0]
 
     return _TOKEN.sub(written, text)

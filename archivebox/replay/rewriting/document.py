@@ -12,7 +12,7 @@ from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.answer_type import is_pdf
 from archivebox.replay.index import indices
 from archivebox.replay.rewriting.css import rewrite_css
-from archivebox.replay.rewriting.html import rewrite_html, rewrite_links_only
+from archivebox.replay.rewriting.html import put_first, rewrite_html, rewrite_links_only
 from archivebox.replay.rewriting.links import LinkRewriter
 from archivebox.replay.rewriting.text import decode, decode_style
 from archivebox.replay.rewriting.xml import connects, is_xhtml
@@ -21,6 +21,8 @@ from archivebox.replay.scripts.place import ScriptPlace
 
 LARGEST_TEXT = 32 * 1024 * 1024
 """Bytes of a document or style sheet that are rewritten, and shown."""
+OPENED = "dom/opened.json"
+"""What scripts had opened above the page, as the plugin ``dom`` keeps it."""
 _SVG = "image/svg+xml"
 _DRAWN = re.compile(rb"<\?xml-stylesheet|http://www\.w3\.org/")
 """What says at the beginning of XML that browsers draw it: by a style sheet, or as SVG."""
@@ -83,8 +85,12 @@ class Document:
         text, links = self._text(data), self._links(place)
         if self.kind is DocumentKind.SCRIPTED:
             written = rewrite_scripted(text, links, indices.of(Path(self.folder)).origins)
-        else:
-            written = _WAYS[self.kind](text, links)
+            return written.encode("utf-8", "replace")
+        url, opened = _opened_in(Path(self.folder)) if self.folder else ("", {})
+        written = _WAYS[self.kind](text, replace(links, opened=opened))
+        if self.kind is DocumentKind.HTML and url == self.url:
+            rules = "".join(f"{selector}{{{styles}}}" for selector, styles in opened.items())
+            written = put_first(written, f'<style nonce="{self.nonce}">{rules}</style>')
         return written.encode("utf-8", "replace")
 
     def _make_xml(self, data: bytes) -> Made:
@@ -125,6 +131,16 @@ class Document:
         said = json.loads(text)
         place = ScriptPlace(**said["place"]) if "main" in said["place"] else ReplayContext(**said["place"])
         return cls(**{**said, "kind": DocumentKind(said["kind"]), "place": place})
+
+
+def _opened_in(folder: Path) -> tuple[str, dict[str, str]]:
+    """The page in which scripts had opened something, and selector → styles of that; empty where nothing is known."""
+    try:
+        said = json.loads((folder / OPENED).read_bytes())
+        styles = {str(selector): str(text) for selector, text in said["styles"].items()}
+        return str(said["url"]), {name: text for name, text in styles.items() if "<" not in name + text}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return "", {}
 
 
 _WAYS: dict[DocumentKind, Callable[[str, LinkRewriter], str]] = {

@@ -151,6 +151,13 @@ def with_doctype_of(text: str, html: str) -> str:
     return html[: written.start(1)] + was[1] + html[written.end(1) :] if was and written else html
 
 
+def put_first(html: str, put_in: str) -> str:
+    """``html`` with something before everything but its document type, where a browser begins the head with it."""
+    doctype = DOCTYPE.match(html)
+    start = doctype.end() if doctype else 0
+    return html[:start] + put_in + html[start:]
+
+
 def _based(tree: LexborHTMLParser, links: LinkRewriter) -> LinkRewriter:
     base = tree.css_first("base[href]")
     return links.with_base(base.attributes["href"] or "") if base else links

@@ -1,7 +1,7 @@
 """Owns what the URLs in one archived document are written as."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 import ada_url
 
@@ -34,6 +34,9 @@ class LinkRewriter:
     """Whether a URL in this snapshot leads to a PDF."""
     nonce: str = ""
     """That of what we put in, where the page's own policy decides which scripts and styles hold, which then stays."""
+
+    opened: Mapping[str, str] = field(default_factory=dict)
+    """Selector → styles, of what scripts had opened above the page: popovers and dialogs."""
 
     def with_base(self, href: str) -> "LinkRewriter":
         """The same for a document that names another base."""

@@ -9,7 +9,7 @@ from html import escape
 from selectolax.lexbor import LexborHTMLParser
 
 from archivebox.lib.jsonl import JSON
-from archivebox.replay.rewriting.html import DOCTYPE, rewrite_html, with_doctype_of
+from archivebox.replay.rewriting.html import put_first, rewrite_html, with_doctype_of
 from archivebox.replay.rewriting.links import LinkRewriter
 from archivebox.replay.scripts.place import FOREIGN, ScriptPlace
 
@@ -20,10 +20,7 @@ _MAPS = 'script[type="importmap" i]'
 
 
 def rewrite_scripted(text: str, links: LinkRewriter, origins: Iterable[str]) -> str:
-    """The document, written anew for a view in which its scripts run. ``origins``: of all that was recorded.
-
-    What is put in stands before everything but the document type, where a browser begins the head with it.
-    """
+    """The document, written anew for a view in which its scripts run. ``origins``: of all that was recorded."""
     assert isinstance(links.place, ScriptPlace)  # noqa: S101 - other places run no scripts
     text, maps = _without_maps(text)
     page = json.dumps({"url": links.document, **asdict(links.place)})
@@ -33,10 +30,7 @@ def rewrite_scripted(text: str, links: LinkRewriter, origins: Iterable[str]) -> 
         f'<script src="{SHIM}" data-page="{escape(page)}"{own}></script>'
         f'<script type="importmap"{own}>{modules}</script>'
     )
-    html = rewrite_html(text, replace(links, before=put_in))
-    doctype = DOCTYPE.match(html)
-    start = doctype.end() if doctype else 0
-    return html[:start] + put_in + html[start:]
+    return put_first(rewrite_html(text, replace(links, before=put_in)), put_in)
 
 
 def _without_maps(text: str) -> tuple[str, list[JSON]]:

@@ -157,10 +157,18 @@ def test_pages_with_trusted_types_are_read_and_saved(crawl: Crawl, site: Site, p
     assert sent["Content-Security-Policy"].startswith("require-trusted-types-for 'script'")
 
 
-def test_words_are_counted_as_seen_also_those_that_scripts_write_in_frames(crawl: Crawl, site: Site) -> None:
-    page = crawl.snapshot("seen", site.url_for("/modern/sandbox"))
-    assert page.navigate().status == "succeeded"
-    assert [page.run(hook).status for hook in (SETTLE, DOM)] == ["succeeded"] * 2
-    words = json.loads((page.folder / "dom" / "words.json").read_text())
-    page.close()
-    assert words["recorded"] == 1
+def test_words_are_counted_as_seen_and_what_scripts_have_opened_is_kept(crawl: Crawl, site: Site) -> None:
+    found = {}
+    for name in ("sandbox", "popover"):
+        page = crawl.snapshot(f"seen-{name}", site.url_for(f"/modern/{name}"))
+        assert page.navigate().status == "succeeded"
+        assert [page.run(hook).status for hook in (SETTLE, DOM)] == ["succeeded"] * 2
+        found[name] = json.loads((page.folder / "dom" / "words.json").read_text())
+        opened = page.folder / "dom" / "opened.json"
+        page.close()
+        assert opened.exists() is (name == "popover")
+    assert found["sandbox"]["recorded"] == 1, "a script has written it in a frame"
+    assert found["popover"]["says"] == 1
+    said = json.loads(opened.read_text())
+    assert said["url"] == site.url_for("/modern/popover")
+    assert "168, 218, 220" in said["styles"]["#note"], "its backdrop"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -169,3 +170,17 @@ def test_styles_that_the_pages_own_policy_forbids_do_not_hold_in_its_replay(tmp_
     assert answer.policy("sandbox").startswith("sandbox, style-src 'nonce-b' 'self' 'nonce-")
     assert b"content=\"style-src 'self' 'nonce-" in body
     assert b'<style nonce="b">' in body
+
+
+def test_what_scripts_had_opened_is_open_in_the_replay_without_them(tmp_path: Path) -> None:
+    sheet = b":popover-open::backdrop { color: red } dialog:modal { color: red } a:hover { color: red }"
+    pages = {"": Page(b"<!doctype html><p popover id=n>Note"), "s.css": Page(sheet, "text/css"), "other": Page(b"<p>")}
+    record(tmp_path, {f"http://a.example/{path}": page for path, page in pages.items()})
+    (tmp_path / "dom").mkdir()
+    opened = {"url": "http://a.example/", "styles": {"#n": "display:block!important", "</style>": ""}}
+    (tmp_path / "dom" / "opened.json").write_text(json.dumps(opened))
+    _, body = reply(tmp_path, "/")
+    assert re.match(rb'<!DOCTYPE html><style nonce="\w+">#n\{display:block!important\}</style>', body, re.IGNORECASE)
+    assert b"<style" not in reply(tmp_path, "/other")[1]
+    is_open = b":is(:popover-open,:where(#n))::backdrop"
+    assert reply(tmp_path, "/s.css")[1].startswith(is_open + b" { color: red } dialog:is(:modal,:where(#n)) {")
