@@ -2,8 +2,9 @@
 """Take the Snapshot's tab to the URL and wait until the page has settled; `navigation.json` says what came of it.
 
 Waits for the load event of whatever document the main frame has (a script or a refresh may replace the first one), then
-for a moment without requests. A page that never finishes is stopped and captured as it is. One that checks its visitor
-first is given the time to do so; what comes instead of the page that was asked for is said to be that.
+for a moment without requests. A page that never finishes is stopped and captured as it is, also one that breaks off a
+second time. One that checks its visitor first is given the time to do so; what comes instead of the page that was asked
+for is said to be that.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ from archivebox.plugins.base.files import remove
 from archivebox.plugins.base.media_types import is_page
 from archivebox.plugins.base.responses import INDEX
 from archivebox.plugins.base.stopping import TimeIsOver
-from archivebox.plugins.base.tab import MARGIN, Tab, script_value
+from archivebox.plugins.base.tab import MARGIN, Tab, read_json, script_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,8 +84,8 @@ HERE = """({
 class PageNavigation:
     """One way to one URL."""
 
-    def __init__(self, tab: Tab, url: str, settings: Settings) -> None:
-        self._tab, self._url = tab, url
+    def __init__(self, tab: Tab, url: str, settings: Settings, *, was_torn: bool) -> None:
+        self._tab, self._url, self._was_torn = tab, url, was_torn
         self._load_time = min(settings.float("CHROME_PAGELOAD_TIMEOUT"), settings.timeout("CHROME") * 0.6)
         self._quiet = settings.float("CHROME_QUIET_TIME")
         self._quiet_max = max(self._quiet, QUIET_MAX)
@@ -257,6 +258,7 @@ class PageNavigation:
             "static": static,
             "download": self._arrival.download,
             "stopped": self.stopped,
+            "torn": self._arrival.torn,
             "navigations": self._arrival.navigations,
             "remote_address": response.get("remoteIPAddress"),
             "loader_id": self._arrival.loader,
@@ -350,7 +352,10 @@ class PageNavigation:
             self.code = self._arrival.torn
             why = problem_of(self.code, self._arrival.asked_for or self._url)
             partly = f"only a part of the page came: {why.sentence}"
-            self.problem = Problem(partly, transient=why.transient, reason=why.reason)
+            if self._was_torn:  # it comes no better
+                self.stopped = self.stopped or partly
+            else:
+                self.problem = Problem(partly, transient=why.transient, reason=why.reason)
 
     def _check_reachability(self) -> None:
         """A page that came may go where nobody is; of the first document the browser tells by its answer."""
@@ -426,10 +431,11 @@ def main() -> None:
     if not hook.url.lower().startswith(("http://", "https://")):
         misconfigured(f"Only http and https addresses are opened in the browser, not {hook.url!r}.")
     set_deadline(settings.timeout("CHROME") * MARGIN)
+    was_torn = bool((read_json(FILE) or {}).get("torn"))
     remove_files((FILE, "page_loaded.txt", "final_url.txt"))
     try:
         tab = Tab.attach(".")
-        navigation = PageNavigation(tab, hook.url, settings)
+        navigation = PageNavigation(tab, hook.url, settings, was_torn=was_torn)
         navigation.go()
         if navigation.stopped:
             wait_for_recorder(min(FILES_TIME, settings.timeout("CHROME") * 0.2))
@@ -454,7 +460,8 @@ def main() -> None:
     if navigation.refusal:
         failed(navigation.refusal.sentence, record, reason=navigation.refusal.reason)
     said = [str(record[key]) for key in ("status", "final_url") if record[key]]
-    succeeded(" ".join([*said, *([f"(stopped: {navigation.stopped})"] if navigation.stopped else [])]), record)
+    sentence = " ".join([*said, *([f"(stopped: {navigation.stopped})"] if navigation.stopped else [])])
+    succeeded(sentence, record, **({"reason": "files_missing"} if record["torn"] else {}))
 
 
 if __name__ == "__main__":

@@ -134,6 +134,19 @@ def test_what_may_pass_by_itself_is_said_in_words_and_tried_again(
     assert outcome.result["reason"] == "nothing_came"
 
 
+def test_what_breaks_off_twice_is_kept_as_far_as_it_came(crawl: Crawl, site: Site) -> None:
+    bad = crawl.snapshot("torn_twice", site.url_for("/torn"))
+    assert bad.navigate().retry == "later"
+    outcome = bad.navigate()
+    assert outcome.result is not None
+    said = (outcome.status, outcome.result["reason"], outcome.result["output_str"])
+    assert said == ("succeeded", "files_missing", f"200 {bad.url} (stopped: {BROKEN_OFF})")
+    assert bad.run(SCREENSHOT).status == "succeeded"
+    assert bad.run(DOM).status == "succeeded"
+    assert "The first half" in (bad.folder / "dom" / "output.html").read_text()
+    bad.close()
+
+
 def test_what_will_not_pass_is_said_in_words_and_not_tried_again(crawl: Crawl, site: Site) -> None:
     """No such host, no TLS there."""
     for name, url, words, reason in (
