@@ -50,6 +50,12 @@ class Resources:
         body = self._archive.body(recorded)
         return Resource(recorded.status, self._type_of(recorded, body), body)
 
+    def has_whole(self, urls: list[str], limit: int) -> bool:
+        """Return whether each of these was recorded from its first byte to its last, at most `limit` bytes together."""
+        found = [self._archive.find(url) for url in urls]
+        whole = [one.size for one in found if one is not None and not one.truncated and one.status < 400]
+        return len(whole) == len(urls) and sum(whole) <= limit
+
     def fonts(self) -> list[str]:
         """Return the URLs of the fonts that were recorded, in the order of their ends."""
         found = (one for one in self._archive.latest() if one.record.get("type") == "Font" or "font" in one.mime)

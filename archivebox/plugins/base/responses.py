@@ -65,6 +65,11 @@ class Response:
         return int(self.record.get("size") or 0)
 
     @property
+    def is_piece(self) -> bool:
+        """Whether it is a part of what is there (RFC 9110, 15.3.7): films are asked for so, though one may be all."""
+        return self.status == 206 and self.record.get("span") != f"bytes 0-{self.size - 1}/{self.size}"
+
+    @property
     def sha256(self) -> str:
         """Digest of the body in hexadecimal, '' where none was kept."""
         return str(self.record.get("sha256", ""))
@@ -192,7 +197,7 @@ class Archive:
 
     def _add(self, response: Response) -> None:
         self._responses.append(response)
-        if response.method == "GET" and (response.sha256 or response.redirected_to) and response.status != 206:
+        if response.method == "GET" and (response.sha256 or response.redirected_to) and not response.is_piece:
             self._by_url[response.url] = response
         if response.sha256 and "record" in response.record and not response.record.get("revisit"):
             self._bodies[response.sha256] = response

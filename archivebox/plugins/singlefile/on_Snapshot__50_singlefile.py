@@ -45,6 +45,8 @@ FETCH = """() => singlefile.init({fetch: async url => {
 }})"""
 # By the name by which extensions ask for a closed shadow root, SingleFile asks as well.
 CLOSED_ROOTS = "() => { globalThis.chrome = {dom: {openOrClosedShadowRoot: shown.rootOf}}; }"
+MEDIA = "() => [...document.querySelectorAll('audio, video')].map(one => one.currentSrc || one.src)"
+MEDIA_MAX = 5_000_000  # bytes of sound and films that play in the file; others are a picture with a link
 STILL = os.path.join(os.path.dirname(os.path.realpath(__file__)), "still.js")
 SAVE = """options => still.begin()
     .then(() => singlefile.getPageData(options)).then(page => page.content).finally(still.end)"""
@@ -59,7 +61,7 @@ class Supply:
 
     def give(self, url: str) -> dict[str, object] | None:
         found = self._resources.get(url, self._left)
-        if found is None:
+        if found is None or (found.type.startswith(("audio/", "video/")) and len(found.body) > MEDIA_MAX):
             log(f"left out: {url[:200]}")
             self.missing += 1
             return None
@@ -123,6 +125,9 @@ def main() -> None:
         world.expose("fonts", lambda _: resources.fonts())
         world.expose("clip", lambda box: capture_clip(tab, box))
         world.call(FETCH)
+        media = world.call(MEDIA)
+        plays = bool(media) and resources.has_whole(media, MEDIA_MAX)
+        options = {"blockAudios": not plays, "blockVideos": not plays} | options
         try:
             html = world.call(SAVE, options, timeout=timeout)
         except CommandFailed as error:

@@ -216,6 +216,8 @@
         for (const node of tree.querySelectorAll("*")) settled(node);
         for (const animation of tree.getAnimations()) held(animation);
         for (const canvas of tree.querySelectorAll("canvas")) sized(canvas);
+        for (const source of tree.querySelectorAll("audio > source, video > source"))
+          if (source.src !== source.parentElement.currentSrc) attribute(source, "src", null); // it plays another
         const videos = [...tree.querySelectorAll("video")];
         for (const video of videos) posed(video);
         for (const video of videos) if (!video.controls) attribute(video, CONTROLS, "");

@@ -14,7 +14,7 @@ from PIL import Image, ImageChops
 
 from archivebox.plugins.base.cdp import CDPConnection
 from tests.marks import first_by_default
-from tests.plugins_bundled.browser.chain import NAVIGATE, Crawl, Snapshot
+from tests.plugins_bundled.browser.chain import NAVIGATE, SETTLE, Crawl, Snapshot
 from tests.programs import Programs
 from tests.site.charsets import texts
 from tests.site.serve import Site
@@ -174,6 +174,16 @@ def test_a_video_fed_by_a_script_gets_its_frame_as_poster(crawl: Crawl, site: Si
     assert re.search(r"<video[^>]* poster=.?data:image/webp;", html), "a frame without loss"
     assert "::-webkit-media-controls" in html, "browsers draw controls where scripts are off"
     assert not re.search("poster|controls", left["result"]["value"])
+
+
+def test_a_recorded_film_plays_in_the_file(crawl: Crawl, site: Site, program: str) -> None:
+    page = crawl.snapshot("film", site.url_for("/video"), SINGLEFILE_BINARY=program)
+    recorder = page.record()
+    for hook in (NAVIGATE, SETTLE, SINGLEFILE):
+        assert page.run(hook).status == "succeeded"
+    recorder.stop()
+    page.close()
+    assert re.search(r"src=.?data:video/", (page.folder / "singlefile" / "singlefile.html").read_text())
 
 
 def test_what_is_beyond_the_limit_is_left_out_and_counted(crawl: Crawl, site: Site, program: str) -> None:

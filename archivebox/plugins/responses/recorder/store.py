@@ -211,6 +211,7 @@ class Store:
             "protocol": exchange.protocol,
             "address": exchange.address,
             "redirected_to": exchange.redirected_to,
+            "span": exchange.header("content-range") if exchange.status == 206 else "",
             "error": exchange.error,
             "truncated": exchange.truncated,
             "session": self._name,
