@@ -96,11 +96,11 @@ def _text(general: str, action: str = "", particular: str = "") -> _Text:
     return _Text(general, particular or general, action)
 
 
-_RETRIES = "It is retried automatically; `archivebox update` retries now."
+_RETRIES = "It is retried a few times by itself; after that, retry it."
 _TEXTS: dict[Reason, _Text] = {
     Reason.TIMEOUT: _text(
         "It exceeded its time limit and was stopped.",
-        "It is retried automatically. Raise its timeout if this happens often.",
+        "It is retried a few times by itself. Raise its timeout if this happens often.",
         "It exceeded its time limit of {} seconds and was stopped.",
     ),
     Reason.CANCELLED: _text("It was cancelled.", "Add the URL again to archive it."),
@@ -144,7 +144,7 @@ _TEXTS: dict[Reason, _Text] = {
     ),
     Reason.SERVER_BUSY: _text(
         "The server asked to retry later instead of sending the page.",
-        "It is retried at the time that the server gave, or else after some minutes; `archivebox update` retries now.",
+        "It is retried by itself at the time that the server gave, or after some minutes; after that, retry it.",
     ),
     Reason.CHALLENGE: _text(
         "The site showed a bot check instead of the page.",

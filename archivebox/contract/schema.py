@@ -96,7 +96,7 @@ class SettingSpec:
             return "one of " + ", ".join(to_env(value) for value in self.enum)
         words = _WORDS[self.type]
         if self.items and self.type == "array":
-            words = f"a list of {self.items}s, as JSON or separated by commas"
+            words = f"a list of {self.items}s, separated by commas or as JSON"
         if self.pattern:
             words += f" that matches {self.pattern}"
         return words + self._range()
@@ -114,7 +114,7 @@ _WORDS = {
     "integer": "a whole number",
     "number": "a number",
     "string": "text",
-    "array": "a list, as JSON or separated by commas",
+    "array": "a list, separated by commas or as JSON",
     "object": "a JSON object",
 }
 

@@ -206,7 +206,7 @@ def _refused(result: AssessedResult, http_status: int) -> str:
     """What was shown in place of the page, and what becomes of that."""
     answer = f"The answer {_named(http_status)}" if http_status >= HTTPStatus.BAD_REQUEST else "That"
     again = result.status == "backoff"
-    rest = "It is retried automatically." if again else f"{answer} was archived instead of the page."
+    rest = "Retries by itself." if again else f"{answer} was archived instead of the page."
     return f"{_begun(_capital(result.sentence))} {rest}"
 
 
@@ -217,7 +217,7 @@ def _capital(sentence: str) -> str:
 def _missing(count: _Count) -> str:
     names = sorted(count.missed)
     listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    later = " It is retried automatically." if count.retrying else ""
+    later = " Retries by itself." if count.retrying else ""
     files = f" {_begun(count.incomplete.sentence)}" if count.incomplete else ""
     return f"Missing: {listed}.{later}{files}"
 

@@ -61,7 +61,9 @@ def check_url(text: str, schemes: Iterable[str] = SCHEMES) -> Admission:
     try:
         url = parse_url(text)
     except BadUrl as error:
-        return Admission(admitted=False, code=Reason.BAD_URL, sentence=f"{shown(text)} was not added: {error}.")
+        return Admission(
+            admitted=False, code=Reason.BAD_URL, sentence=f'"{shown(text)}" is not a web address: {error}.'
+        )
     if url.scheme not in schemes:
         return _refuse(url, Reason.SCHEME_REFUSED, f"{url.scheme} URLs are not archived")
     if url.username or url.password:

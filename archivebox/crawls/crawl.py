@@ -66,8 +66,10 @@ class Crawl(StoppableItem, VisibleRow):
         ]
 
     def __str__(self) -> str:
-        more = f" and {self.more_urls} more" if self.more_urls else ""
-        return self.label or f"{self.first_url}{more}" or str(self.pk)
+        if self.label or not self.more_urls:
+            return self.label or self.first_url or str(self.pk)
+        host = self.first_url.partition("://")[2].partition("/")[0]
+        return f"{host or self.first_url} and {self.more_urls} more"
 
     @classmethod
     def plan(cls, *, created_by: User, urls: Sequence[str], **fields: Any) -> Self:

@@ -110,7 +110,7 @@ def without_credentials(text: str) -> str:
 def _what_is_missing(text: str) -> str:
     if _HOST_AND_PORT.match(text) or ("://" not in text and _BARE_HOST.fullmatch(text)):
         return f"it has no scheme (did you mean https://{text} ?)"
-    return "it is not a URL: a URL looks like https://example.com/page"
+    return "a URL looks like https://example.com/page"
 
 
 def path_domain(url: Url) -> str:

@@ -127,7 +127,9 @@ class EvidenceVerdict:
     @property
     def sentences(self) -> list[str]:
         """What was found, first what is as it was."""
-        same = f"{self.files.same} file{' is' if self.files.same == 1 else 's are'} as hashed when kept."
+        count, every = self.files.same, "All " if self.files.is_whole else ""
+        same = f"{every}{count:,} files are unchanged since they were saved."
+        same = "1 file is unchanged since it was saved." if count == 1 else same
         return [same, *self.files.problems, *(one.sentence for one in self.checked)]
 
 

@@ -15,7 +15,7 @@ _STATES = {
     "failed": "with at least one failure",
     "paused": "that are paused",
     "cancelled": "that were cancelled",
-    "unfetched": "that were never begun",
+    "unfetched": "that were never captured",
     "tagged": "with a tag",
     "latest": "that are the newest version of their URL",
     "seed": "that somebody asked for",

@@ -33,8 +33,11 @@ from archivebox.web.auth.replay_access import viewer_of, viewer_of_link
 from archivebox.web.middleware import replay
 from archivebox.web.page.redirects import our_address
 
-_WORDS = ((100, "whole", "good"), (LEAST_GOOD, "nearly whole", "good"), (50, "in part", "wait"), (0, "poor", "bad"))
-"""From so many percent: a word, and the colour beside it."""
+_WORDS = (
+    (100, "Replay complete", "good"), (LEAST_GOOD, "Replay nearly complete", "good"),
+    (50, "Replay incomplete", "wait"), (0, "Replay incomplete", "bad"),
+)  # fmt: skip
+"""From so many percent: words, and the colour beside them."""
 MOST = 20
 """Measures of one plugin, and missing files of one measure, that are shown."""
 _ESTIMATES = frozenset({ESTIMATE, "article"})
@@ -66,7 +69,7 @@ class Quality:
 
     @property
     def word(self) -> str:
-        return "not measured" if self.percent is None else _at(self.percent)[0]
+        return "Quality: not checked yet" if self.percent is None else _at(self.percent)[0]
 
     @property
     def kind(self) -> str:

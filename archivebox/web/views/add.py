@@ -197,11 +197,11 @@ def _tell(request: HttpRequest, crawl: Crawl, taken: int, found: ParsedInput) ->
     is_inside = request.user.is_authenticated
     link = format_html(' <a href="{}">See the crawl</a>', reverse("crawl", args=[crawl.pk])) if is_inside else ""
     messages.success(request, format_html("Archiving {} page{}.{}", f"{taken:,}", "" if taken == 1 else "s", link))
-    for refusal in found.refusals[:REFUSALS_TOLD]:
-        messages.warning(request, f"Line {refusal.line}: {refusal.sentence}")
+    told = [f"Line {refusal.line}: {refusal.sentence}" for refusal in found.refusals[:REFUSALS_TOLD]]
     if (more := len(found.refusals) - REFUSALS_TOLD) > 0:
-        where = " See “Skipped” on the crawl." if is_inside else ""
-        messages.warning(request, f"{more:,} more lines were skipped.{where}")
+        told.append(f"{more:,} more lines were skipped.{' See “Skipped” on the crawl.' if is_inside else ''}")
+    if told:
+        messages.warning(request, " ".join(told))
 
 
 # --- what the page says -------------------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ def test_what_was_found_is_told_before_anything_is_added_and_then_it_is(editor: 
     assert give(editor, BOOKMARKS.encode()).status_code == 302
     job = Job.objects.get()
     told = re.sub(r"<[^>]+>", "", page_of(one(editor, job)))
-    assert "2 new1 already archived1 invalid" in told
+    assert "2 new1 already archived1 cannot be archived" in told
     assert "Line 5" in told
     assert "not added yet" in editor.client.get("/jobs/").content.decode()
     assert Crawl.objects.count() == 1

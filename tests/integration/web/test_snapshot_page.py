@@ -113,7 +113,7 @@ def test_an_answer_that_stays_in_place_of_a_page_is_shown_as_what_it_is(
     is_final = status == "failed"
     assert ("/singlefile/singlefile.html" in shown.partition("<iframe")[2].partition(">")[0]) is is_final
     assert ("The answer 503 (Service Unavailable) was archived instead of the page." in shown) is is_final
-    assert ("It is retried automatically." in shown) is not is_final
+    assert ("Retries by itself." in shown) is not is_final
 
 
 def test_a_page_that_is_still_captured_says_so_until_something_is_kept(client: Client) -> None:
@@ -265,14 +265,14 @@ def test_verifying_names_what_changed(client: Client, snapshot: Snapshot) -> Non
     assert "No hashes were kept" in verified(client, snapshot)
 
     left(snapshot, "hashes", {"hashes.json": json.dumps(manifest)}, 93)
-    assert "1 file is as hashed when kept." in verified(client, snapshot)
+    assert "1 file is unchanged since it was saved." in verified(client, snapshot)
     (snapshot.path / "title" / "title.txt").write_text("two")
     assert "1 changed: title/title.txt." in verified(client, snapshot)
     (snapshot.path / "title" / "title.txt").write_text("one")
     assert "It is not signed" in verified(client, snapshot)
     sign(snapshot.path, DATA_FOLDER.keys, snapshot.pk, snapshot.url)
     assert re.search(
-        r"1 file is as hashed when kept. The signature of \S+ by this collection", verified(client, snapshot)
+        r"1 file is unchanged since it was saved. The signature of \S+ by this collection", verified(client, snapshot)
     )
     shown = page(client, snapshot, "?view=hashes-evidence")
     assert (snapshot.path / "hashes" / "signature.pem").read_text() in shown
@@ -291,7 +291,7 @@ def test_the_saved_copy_of_a_page_built_by_scripts_comes_first(client: Client, s
     ArchiveResult.objects.filter(pk=text.pk).update(output_json={"built_by_scripts": True})
     shown = page(client, snapshot)
     assert re.findall(r'href="\?view=([a-z]+)"[^>]*data-key="1"', shown) == ["singlefile"]
-    assert "This page is built by scripts. So the copy that was saved after them opens first." in shown
+    assert "This page is built by scripts. So you see the saved copy." in shown
     offer = 'This page is built by scripts. <a href="?view=singlefile">'
     assert offer in page(client, snapshot, "?view=replay")
     archived = page_of(client.get(f"/web/latest/{URL}", follow=True))
@@ -300,7 +300,7 @@ def test_the_saved_copy_of_a_page_built_by_scripts_comes_first(client: Client, s
 
     ArchiveResult.objects.filter(pk=text.pk).update(output_json={"measures": [{"name": "text", "percent": 79}]})
     shown = page(client, snapshot)
-    assert "79 % of its words were in what the server sent. So the copy" in shown
+    assert "79 % of its words were in what the server sent. So you see the saved copy" in shown
     Snapshot.objects.filter(pk=snapshot.pk).update(quality=97)
     assert re.findall(r'href="\?view=([a-z]+)"[^>]*data-key="1"', page(client, snapshot)) == ["singlefile"]
     Snapshot.objects.filter(pk=snapshot.pk).update(quality=98)
@@ -309,7 +309,7 @@ def test_the_saved_copy_of_a_page_built_by_scripts_comes_first(client: Client, s
     Snapshot.objects.filter(pk=snapshot.pk).update(quality=12, quality_with_scripts=97)
     shown = page(client, snapshot)
     assert re.findall(r'href="\?view=([a-z]+)"[^>]*data-key="1"', shown) == ["singlefile"]
-    assert "Without its scripts, the replay shows 12 % of this page. So the copy" in shown
+    assert "Without its scripts, the replay shows 12 % of this page. So you see the saved copy" in shown
     assert "With its recorded scripts, the replay shows 97 %." in shown
     remark = shown.partition('<div class="remark">')[2].partition("</div>")[0]
     assert re.search(
@@ -318,7 +318,7 @@ def test_the_saved_copy_of_a_page_built_by_scripts_comes_first(client: Client, s
     copy.delete()
     shown = page(client, snapshot)
     assert re.findall(r'href="\?view=([a-z]+)"[^>]*data-key="1"', shown) == ["screenshot"]
-    assert "So its picture opens first." in shown
+    assert "So you see its picture." in shown
     picture.delete()
     assert re.findall(r'href="\?view=([a-z]+)"[^>]*data-key="1"', page(client, snapshot)) == ["replay"]
 
@@ -390,7 +390,7 @@ def test_how_much_of_the_page_replay_has_is_said_with_what_it_lacks(client: Clie
     left(snapshot, "quality", {}, output_json={"measures": measures})
     left(snapshot, "article", {}, output_json={"measures": "no list"})
     shown = page(client, snapshot).partition('class="menu quality"')[2].partition("</details>")[0]
-    assert re.search(r'class="badge ">replay not measured</span>', shown)
+    assert re.search(r'class="badge ">Quality: not checked yet</span>', shown)
     assert "Estimate by its words" in shown
     counted = [
         {"name": "words", "percent": 62, "sentence": "62 of 100."},
@@ -399,7 +399,7 @@ def test_how_much_of_the_page_replay_has_is_said_with_what_it_lacks(client: Clie
     Snapshot.objects.filter(pk=snapshot.pk).update(quality=62, measures=counted, measured_at=timezone.now())
 
     shown = page(client, snapshot).partition('class="menu quality"')[2].partition("</details>")[0]
-    assert re.search(r'class="badge wait">replay in part\s*<span class="num">62 %', shown)
+    assert re.search(r'class="badge wait">Replay incomplete\s*<span class="num">\(62 %\)', shown)
     assert "https://example.org/&lt;b&gt;.js</span><small>no answer</small>" in shown
     assert "and 2 more" in shown
     assert f'action="/snapshots/{snapshot.pk}/capture/"' in shown
@@ -410,13 +410,15 @@ def test_how_much_of_the_page_replay_has_is_said_with_what_it_lacks(client: Clie
     assert "The replay shows 62 % of the page" in page_of(client.get("/"))
 
 
-@pytest.mark.parametrize(("percent", "word"), [(100, "whole"), (99, "nearly whole"), (79, "in part"), (49, "poor")])
+@pytest.mark.parametrize(
+    ("percent", "word"), [(100, "complete"), (99, "nearly complete"), (79, "incomplete"), (49, "incomplete")]
+)
 def test_a_quality_has_a_word_and_lists_mark_the_bad_alone(
     client: Client, snapshot: Snapshot, percent: int, word: str
 ) -> None:
     record(snapshot.path, {snapshot.url: Page(b"<p>Pears")})
     Snapshot.objects.filter(pk=snapshot.pk).update(quality=percent)
-    assert f">replay {word} " in page(client, snapshot)
+    assert re.search(f">Replay {word}[ <]", page(client, snapshot))
     listed = page_of(client.get("/?sort=worst"))
     assert (f"replay {percent} %<" in listed) == (percent < 80)
     assert "worst first, measured pages only" in listed
@@ -582,7 +584,7 @@ def test_a_page_that_was_refused_says_what_came_when_it_is_tried_again_and_how_n
     left(refused, "chrome", {}, 30, **columns)
     shown = page(client, refused)
     assert "The server answered 503: it asks to retry later." in shown
-    assert "It is retried automatically." in shown
+    assert "Retries by itself." in shown
     assert again.strftime("%Y-%m-%dT%H:%M") in shown, "the moment of the next try"
     assert f'action="/snapshots/{refused.pk}/retry' in shown
     assert "Try again now" in shown

@@ -64,7 +64,7 @@ def test_pages_are_listed_by_every_column(
         ("list --bookmarked_at__gt someday", "not a time"),
         ("list --visibility__in public,friends", "no visibility"),
         ("list --filter-type=regex (?=a)", "not a regular expression"),
-        ("list --url nowhere", "not a URL"),
+        ("list --url nowhere", "a URL looks like"),
         ("list --csv url --html", "choose one"),
         ("list --with-headers", "--csv or --html"),
         ("list --csv url,colour", "no field 'colour'"),

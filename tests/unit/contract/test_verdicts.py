@@ -161,7 +161,7 @@ def test_what_is_tried_again_is_not_final() -> None:
     said = verdict(PICTURE, Result("copy", "backoff"))
 
     assert (said.failed, said.retrying, said.wanted) == (0, 1, 2)
-    assert said.sentence == "Missing: copy. It is retried automatically."
+    assert said.sentence == "Missing: copy. Retries by itself."
 
 
 def test_a_page_that_asks_for_a_log_in_is_not_advised_to_be_captured_as_before() -> None:
@@ -196,7 +196,7 @@ def test_what_has_yet_to_end_is_counted_apart() -> None:
     ("status", "rest"),
     [
         ("failed", "The answer 503 (Service Unavailable) was archived instead of the page."),
-        ("backoff", "It is retried automatically."),
+        ("backoff", "Retries by itself."),
     ],
 )
 def test_what_came_instead_of_the_page_is_not_the_page_archived(status: str, rest: str) -> None:

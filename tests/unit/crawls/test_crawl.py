@@ -76,16 +76,16 @@ def test_processes_and_names() -> None:
     one = crawl("https://example.com/1", "https://example.com/2")
     hook = row(process_type="hook", crawl_id=one.pk)
     assert list(one.process_set) == [hook]
-    assert str(one) == "https://example.com/1 and 1 more"
+    assert str(one) == "example.com and 1 more"
     assert str(CrawlSchedule(schedule="daily")) == "daily"
     assert list(Crawl.objects.all().open()) == [one]
     shared = ["fleet"] if connection.vendor == "postgresql" else []
     assert [layer.name for layer in one.layers()] == [*shared, "file", "machine", "environment", "persona", "crawl"]
 
 
-def test_a_crawl_is_called_by_its_label_or_its_first_url_and_how_many_more() -> None:
+def test_a_crawl_is_called_by_its_label_its_url_or_the_host_of_its_first_and_a_count() -> None:
     urls = [f"https://example.com/{number}" for number in range(URLS_KEPT)]
     named = {count: str(Crawl(urls="\n".join(urls[:count]))) for count in (1, 10, URLS_KEPT)}
-    first = "https://example.com/0"
-    assert named == {1: first, 10: f"{first} and 9 more", URLS_KEPT: f"{first} and 999+ more"}
+    host = "example.com and"
+    assert named == {1: "https://example.com/0", 10: f"{host} 9 more", URLS_KEPT: f"{host} 999+ more"}
     assert str(Crawl(urls="\n".join(urls), label="Mine")) == "Mine"
