@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from django.db import DatabaseError, connection
+from django.utils import timezone
 
 from archivebox.backup.destination import last_backup
 from archivebox.cli.former_settings import INSTEAD, without_effect
@@ -46,6 +47,8 @@ State = Literal["ok", "warning", "error"]
 GIGABYTE = 1_000_000_000
 OLD_BACKUP = timedelta(days=8)
 """Age from which a backup is one that was forgotten: those who make them do so each week at least."""
+CLOCK_BEHIND = timedelta(minutes=5)
+"""Machines that share a database may differ by less."""
 PAGES_TIME = 10.0
 """Seconds for looking at pages: some thousands of them."""
 
@@ -68,6 +71,7 @@ def all_checks(settings: Resolved, parent: Process | None, problem: str = "") ->
     yield from search_index()
     yield _disk(settings)
     if parent is not None:
+        yield clock()
         yield _backup()
         yield _hard_links()
         yield from _object_store() if has_store() else _pages()
@@ -161,6 +165,19 @@ def _disk(settings: Resolved) -> Check:
     if free < 5 * GIGABYTE:
         return Check("disk", "warning", sentence, "Free some: a page takes 5 to 50 MB, a video much more.")
     return Check("disk", "ok", sentence)
+
+
+def clock() -> Check:
+    """Whether it is behind what was recorded: pages, hooks and schedules may wait until the day it was set to."""
+    ahead = Process.objects.filter(started_at__gt=timezone.now() + CLOCK_BEHIND).order_by("started_at").last()
+    if ahead is None:
+        return Check("clock", "ok", "No process was recorded at a later time than now.")
+    return Check(
+        "clock",
+        "warning",
+        f"It is behind a process that was recorded at {ahead.started_at:%Y-%m-%d %H:%M} UTC.",
+        "Set it right. If it was ahead then, `archivebox run` starts what waits for that time.",
+    )
 
 
 def _backup() -> Check:
