@@ -10,9 +10,6 @@ from archivebox.config.resolve import Layer
 from archivebox.lib.files import atomic_write
 from archivebox.lib.jsonl import JSON
 
-DEFAULT = "Default"
-"""The persona of crawls that name none; it need not have a folder."""
-
 NETSCAPE_FIELDS = 7
 """Of a line of cookies.txt: domain, subdomains, path, secure, expiry, name, value."""
 

@@ -7,6 +7,8 @@ from datetime import date
 from pathlib import Path
 
 USERS = "users"
+DEFAULT_PERSONA = "Default"
+"""Of crawls that name none: ``ACTIVE_PERSONA`` names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +267,7 @@ class DataFolder:
         self.users.mkdir(parents=True, exist_ok=True)
         for folder in (self.machines, self.personas, self.sources, self.logs, self.plugins, self.run):
             folder.mkdir(mode=0o700, exist_ok=True)
-        for folder in (self.workers, self.watchers, self.spawn_logs, self.exits):
+        for folder in (self.persona(DEFAULT_PERSONA), self.workers, self.watchers, self.spawn_logs, self.exits):
             folder.mkdir(mode=0o700, exist_ok=True)
 
     def relative(self, path: Path) -> str:

@@ -20,7 +20,6 @@ from archivebox.lib.suggestions import did_you_mean
 COOKIES_MAX = 10_000_000
 """Bytes of a cookies.txt: browsers keep a few thousand cookies of at most 4 KB."""
 
-NO_PERSONA = "No persona yet. `archivebox persona create NAME` makes one."
 COLUMNS = (
     Column("persona", "name"),
     Column("cookies", "cookies"),
@@ -55,8 +54,8 @@ def list_(
         for persona in personas.all_of(session)
         if name in (None, persona.name) and (name__icontains or "").lower() in persona.name.lower()
     ]
-    empty = "No persona matches." if name or name__icontains else NO_PERSONA
-    show_rows(session.out, COLUMNS, found[:limit], ListOptions(csv=csv, with_headers=with_headers), empty=empty)
+    options = ListOptions(csv=csv, with_headers=with_headers)
+    show_rows(session.out, COLUMNS, found[:limit], options, empty="No persona matches.")
     return 0
 
 

@@ -57,7 +57,7 @@ def test_a_persona_that_works_stays_and_one_that_does_not_goes(cli: Type, reader
     assert (refused.code, "1 crawl" in refused.err) == (2, True), refused.err
     assert cli("persona", "create", "Other").code == 0
     assert cli("persona", "remove", "Other", "--yes").code == 0
-    assert [record["name"] for record in cli("persona", "list").records] == ["Reader"]
+    assert [record["name"] for record in cli("persona", "list").records] == ["Default", "Reader"]
     assert reader.is_dir()
 
 

@@ -352,6 +352,7 @@ def identity(db: None) -> Iterator[None]:
     del db
     default = Persona(DATA_FOLDER.persona("Default"))
     default.folder.parent.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(default.folder, ignore_errors=True)
     default.create({"CHROME_EXTRA_HEADERS": '{"X-Key": "mine"}'})
     default.cookies.write_text("")
     known = {"CHROME_USER_DATA_DIR": "/mine"}

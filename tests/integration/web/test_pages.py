@@ -242,7 +242,7 @@ def test_nothing_valid_is_said_line_by_line_and_adds_nothing(library: Library) -
 def test_a_look_first_says_what_is_new_known_and_no_url_and_adds_nothing(library: Library) -> None:
     given = "http://site7.example/story/7\nhttp://looked.example/\nhttp://looked.example/\njavascript:alert(1)"
     page = library.visitor.post("/add/preview/", "/add/", urls=given, depth="1").text
-    assert " ".join(re.sub(r"<[^>]+>", " ", page).split()).startswith("1 new 1 already archived 1 invalid 1 duplicate")
+    assert " ".join(re.sub(r"<[^>]+>", " ", page).split()).startswith("1 new 1 already archived 1 cannot be archived")
     assert "Line 4" in page
     assert "/snapshots/" in page
     assert "and every page linked there (any site)" in page

@@ -121,7 +121,7 @@ def test_what_is_wrong_is_a_sentence_and_nothing_is_done(
     assert done.out == ""
     assert Snapshot.objects.kept().count() == len(pages)
     assert Crawl.objects.count() == 2
-    assert personas_in(DataFolder(pages[A].path.parents[0]).personas) == []
+    assert not any(one.name == "b" for one in personas_in(DataFolder(pages[A].path.parents[0]).personas))
 
 
 def test_crawls_are_changed_by_ids_and_records(pages: dict[str, Snapshot]) -> None:
@@ -327,6 +327,12 @@ def test_whoever_drains_the_machine_here_may_wait_for_its_pages(
     assert typed("machine drain here --wait").code == 0
 
 
+def test_the_persona_of_crawls_that_name_none_is_there_and_can_be_given_cookies(collection: DataFolder) -> None:
+    cookies = collection.root / "cookies.txt"
+    cookies.write_text("example.com\tFALSE\t/\tFALSE\t0\tsession\tmine\n")
+    assert typed(f"persona import-cookies Default {cookies}").records[0]["cookies"] is True
+
+
 def test_personas_are_made_changed_and_deleted(collection: DataFolder) -> None:
     def names(done: TypedHere) -> list[object]:
         return [record["name"] for record in done.records]
@@ -344,4 +350,4 @@ def test_personas_are_made_changed_and_deleted(collection: DataFolder) -> None:
     assert typed("persona delete --yes work").code == 2
     assert names(typed("persona delete", typed("persona list --name older").out)) == ["older"]
     assert typed("persona delete --yes", typed("persona list --name__icontains old").out).code == 0
-    assert [persona.name for persona in personas_in(collection.personas)] == ["work"]
+    assert [persona.name for persona in personas_in(collection.personas)] == ["Default", "work"]
