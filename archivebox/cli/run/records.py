@@ -61,7 +61,7 @@ def _known(pages: Sequence[StdinRecord]) -> list[UUID]:
 
 def _checked(pages: Sequence[StdinRecord]) -> tuple[CrawlRequest, ParsedInput] | None:
     """What is to be added; BadInputError where one cannot be archived."""
-    links = [link_of(record.line, record.fields) for record in pages]
+    links = [link_of(record.line, {"type": record.type, **record.fields}) for record in pages]
     for record, link in zip(pages, links, strict=True):
         if link.problem:
             raise record.refusal(link.problem if record.key is None else f"there is no snapshot {record.key}")

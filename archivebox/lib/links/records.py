@@ -33,6 +33,8 @@ DATE_KEYS = (
 )
 """Linkwarden has ``importDate`` where a link was imported with the date of its bookmark."""
 TEXT_KEYS = ("content_html", "content_text", "summary")
+NOT_OF_A_LINK = ("config", "depth", "notes", "persona", "status", "visibility")
+"""What the record of a new Snapshot might say of it, and options of a command do."""
 
 
 def read(file: BinaryIO, _base: str = "") -> Iterator[Link]:
@@ -81,6 +83,9 @@ def link_of(number: int, record: Mapping[str, JSON] | None) -> Link:
     url = _first(record, URL_KEYS)
     if not url:
         return Link(number, "", problem='it names no "url"')
+    if record.get("type") == "Snapshot" and not record.get("id"):
+        for name in filter(record.get, NOT_OF_A_LINK):
+            return Link(number, url, problem=f"{name} of a new Snapshot is not taken: give an option of the command")
     title = " ".join(_first(record, TITLE_KEYS).split())
     return Link(number, url, title, _tags(record), "", _date(record), _first(record, TEXT_KEYS))
 
@@ -97,7 +102,7 @@ def _date(record: Mapping[str, JSON]) -> str:
 
 def _tags(record: Mapping[str, JSON]) -> tuple[str, ...]:
     """Pinboard, and Delicious before it, have spaces between tags, and none in them."""
-    value = record.get("tags") or record.get("labels")
+    value = record.get("tags") or record.get("tags_str") or record.get("labels")
     if "extended" in record and isinstance(value, str):
         value = list(value.split())
     tags = tags_of(value) if value else ()

@@ -231,6 +231,19 @@ def test_bad_lines_of_json_say_why() -> None:
     assert [entry.problem for entry in found] == ["", 'it names no "url"', "it is not a JSON object"]
 
 
+def test_the_record_of_a_new_page_has_its_tags_and_is_refused_for_an_option() -> None:
+    lines = (
+        '{"type": "Snapshot", "url": "https://a.test/", "tags_str": "x,y"}\n'
+        '{"type": "Snapshot", "url": "https://b.test/", "visibility": "private"}\n'
+        '{"type": "Snapshot", "url": "https://c.test/", "id": "1", "status": "sealed"}\n'
+        '{"url": "https://d.test/", "status": "unread"}\n'
+    )
+    found = read(lines, ListFormat.JSONL)
+    assert [(entry.tags, entry.problem.partition(" ")[0]) for entry in found] == [
+        (("x", "y"), ""), ((), "visibility"), ((), ""), ((), ""),
+    ]  # fmt: skip
+
+
 def test_a_json_document_over_many_lines_is_read_as_one() -> None:
     found = read('[\n {"href": "https://a.test/", "description": "A", "tags": "x, y z"},\n "https://b.test/"\n]')
     assert found == [Link(0, "https://a.test/", "A", ("x", "y z")), Link(0, "https://b.test/")]
