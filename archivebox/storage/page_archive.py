@@ -1,11 +1,13 @@
 """Owns the one file that a page is in an object store: a ZIP whose members are stored, not compressed.
 
-Each member is one range of it, so that a file of a page is read without the others. The same folder gives the same
-bytes: members are sorted by name and have the time of their file in UTC, to the second, and its mode. A link is a
-member with its target, an empty folder one without bytes.
+Each member is one range of it, so that a file of a page is read without the others. Its directory has the SHA-256 of
+each block of a member: who knows the directory's (:func:`directory_digest`) can check any part of any file. The same
+folder gives the same bytes: members are sorted by name and have the time of their file in UTC, to the second, and its
+mode. A link is a member with its target, an empty folder one without bytes.
 APPNOTE.TXT of PKWARE, 4.3 to 4.5.
 """
 
+import hashlib
 import io
 import os
 import stat
@@ -23,7 +25,9 @@ from archivebox.lib.files import walk_entries
 from archivebox.lib.seekable_reader import SeekableReader
 
 BLOCK = 256 * 1024
-"""Bytes in memory at a time."""
+"""Bytes in memory at a time, and of which there is a hash where a file has at most :data:`MOST_HASHES` of them."""
+MOST_HASHES = 2000
+"""Of one member: an extra field has room for 2,047."""
 DIRECTORY_GUESS = 64 * 1024
 """Bytes at the end that are read first: the directory of some 700 files lies in them."""
 _LOCAL = struct.Struct("<4s5H3L2H")
@@ -38,7 +42,8 @@ _MANY = 0xFFFF
 _VERSION, _VERSION64 = 20, 45
 _UNIX = 3 << 8
 _FILE_MODE = stat.S_IFREG | 0o644
-_TIME_FIELD, _ZIP64_FIELD = 0x5455, 0x0001
+_TIME_FIELD, _ZIP64_FIELD, _HASHES_FIELD = 0x5455, 0x0001, 0x3256
+_HASHES = struct.Struct("<2H")
 _HAS_MTIME = 1
 _TIMES = (-(2**31), 2**31 - 1)
 _DOS_EPOCH, _DOS_LAST = datetime(1980, 1, 1, tzinfo=UTC), datetime(2107, 12, 31, 23, 59, 58, tzinfo=UTC)
@@ -73,6 +78,13 @@ class StoredMember(NamedTuple):
     crc: int
     start: int
     mode: int = _FILE_MODE
+    hashes: bytes = b""
+    """The SHA-256 of each of its blocks, one behind the other."""
+
+    @property
+    def block(self) -> int:
+        """Bytes of each block but the last: more of a file with very many."""
+        return BLOCK << ((self.size - 1) // (BLOCK * MOST_HASHES)).bit_length() if self.size else BLOCK
 
     @property
     def stop(self) -> int:
@@ -105,12 +117,13 @@ def open_archive(folder: Path, members: Sequence[FolderMember]) -> "PageArchive"
     stored: list[StoredMember] = []
     position = 0
     for member in members:
-        crc = 0
-        for block in _blocks(folder, member):
-            crc = zlib.crc32(block, crc)
-        header = _local_header(member.name, member.size, _seconds(member), crc)
-        start = position + len(header)
-        stored.append(StoredMember(member.name, member.size, _seconds(member), crc, start, member.mode))
+        found = StoredMember(member.name, member.size, _seconds(member), 0, 0, member.mode)
+        crc, hashes, reader = 0, bytearray(), _BlockReader(_blocks(folder, member))
+        while data := b"".join(reader.take(found.block)):
+            crc = zlib.crc32(data, crc)
+            hashes += hashlib.sha256(data).digest()
+        header = _local_header(member.name, member.size, found.mtime, crc)
+        stored.append(found._replace(crc=crc, start=position + len(header), hashes=bytes(hashes)))
         pieces += [header, member]
         position += len(header) + member.size
     return PageArchive(folder, [*pieces, _directory(stored, position)], stored)
@@ -171,26 +184,34 @@ class PageArchive(SeekableReader):
 def read_directory(read_range: Callable[[int, int], bytes], size: int) -> list[StoredMember]:
     """The members of an archive of so many bytes, by one call of ``read_range(start, stop)``, or two for many members.
 
-    ArchiveDamagedError.
+    ArchiveDamagedError. They may be anybody's: their :func:`directory_digest` says whether they are what was stored.
     """
     tail_start = max(0, size - DIRECTORY_GUESS)
     tail = read_range(tail_start, size)
     try:
         start, count = _locate_directory(tail)
         data = tail[start - tail_start :] if start >= tail_start else read_range(start, tail_start) + tail
-        return _read_entries(data, count, start)
+        return _read_entries(data, count)
     except (struct.error, IndexError) as error:
         raise ArchiveDamagedError(f"the directory of the archive cannot be read: {error}") from error
 
 
-def checked(member: StoredMember, blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """The blocks of a member, which are all of it; ArchiveDamagedError at their end if they are not its bytes."""
-    crc = size = 0
-    for block in blocks:
-        crc, size = zlib.crc32(block, crc), size + len(block)
+def directory_digest(members: Iterable[StoredMember]) -> str:
+    """The SHA-256 of a directory: it stands for every byte of every member."""
+    return hashlib.sha256(b"".join(map(_central_header, members))).hexdigest()
+
+
+def checked(member: StoredMember, data: Iterable[bytes], first: int = 0, last: int | None = None) -> Iterator[bytes]:
+    """The blocks of a member from the ``first`` to before the ``last``, given their bytes.
+
+    ArchiveDamagedError before one that is not what was stored.
+    """
+    reader, size = _BlockReader(data), hashlib.sha256().digest_size
+    for number in range(first, len(member.hashes) // size if last is None else last):
+        block = b"".join(reader.take(member.block))
+        if hashlib.sha256(block).digest() != member.hashes[number * size : (number + 1) * size]:
+            raise ArchiveDamagedError(f"{member.name}: the bytes in the archive are not those that were stored")
         yield block
-    if (size, crc) != (member.size, member.crc):
-        raise ArchiveDamagedError(f"{member.name}: the bytes in the archive are not those that were stored")
 
 
 def unpack(folder: Path, members: Iterable[StoredMember], blocks: Iterable[bytes]) -> None:
@@ -338,7 +359,8 @@ def _central_header(member: StoredMember) -> bytes:
     offset = member.start - _local_header_size(member.name, member.size)
     large = [member.size, member.size] if member.size >= _ZIP64_FROM else []
     zip64 = _zip64_field(*large, *([offset] if offset >= _ZIP64_FROM else []))
-    extra = _time_field(member.mtime) + zip64
+    hashes = _HASHES.pack(_HASHES_FIELD, len(member.hashes)) + member.hashes
+    extra = _time_field(member.mtime) + hashes + zip64
     shown = min(member.size, _ZIP64_FROM)
     version = _version(zip64)
     head = (_UNIX | version, version, flags, 0, *_dos_time(member.mtime), member.crc, shown, shown)
@@ -373,7 +395,7 @@ def _locate_directory(tail: bytes) -> tuple[int, int]:
     return start, count
 
 
-def _read_entries(data: bytes, count: int, directory_start: int) -> list[StoredMember]:
+def _read_entries(data: bytes, count: int) -> list[StoredMember]:
     members = []
     position = 0
     for _ in range(count):
@@ -385,24 +407,17 @@ def _read_entries(data: bytes, count: int, directory_start: int) -> list[StoredM
         name = os.fsdecode(data[position : position + name_size])
         extra = data[position + name_size : position + name_size + extra_size]
         position += name_size + extra_size
-        member = _member_of(name, crc, fields[9], fields[16], extra)._replace(mode=fields[15] >> 16)
-        is_inside = _is_inside(name.removesuffix("/") if stat.S_ISDIR(member.mode) else name)
-        if member.start < 0 or member.stop > directory_start or not is_inside:
-            raise ArchiveDamagedError(f"the archive's directory has an entry that leads elsewhere: {name!r}")
-        members.append(member)
+        members.append(_member_of(name, crc, fields[9], fields[16], extra)._replace(mode=fields[15] >> 16))
     return members
 
 
 def _member_of(name: str, crc: int, size: int, offset: int, extra: bytes) -> StoredMember:
     mtime = _TIME.unpack_from(extra)[3]
-    large = struct.iter_unpack("<Q", extra[_TIME.size + 4 :])
-    values = [value for (value,) in large]
+    start = _TIME.size + _HASHES.size
+    end = start + _HASHES.unpack_from(extra, _TIME.size)[1]
+    values = [value for (value,) in struct.iter_unpack("<Q", extra[end + 4 :])]
     if size == _ZIP64_FROM:
         size, *values = values[1:]
     if offset == _ZIP64_FROM:
         offset = values[0]
-    return StoredMember(name, size, mtime, crc, offset + _local_header_size(name, size))
-
-
-def _is_inside(name: str) -> bool:
-    return "\0" not in name and not any(part in {"", ".", ".."} for part in name.split("/"))
+    return StoredMember(name, size, mtime, crc, offset + _local_header_size(name, size), hashes=extra[start:end])

@@ -156,6 +156,7 @@ class Migration(migrations.Migration):
                 ('key', models.CharField(max_length=400, unique=True)),
                 ('size', models.BigIntegerField(default=0)),
                 ('sha256', models.CharField(default='', help_text='of all its bytes', max_length=64)),
+                ('directory', models.CharField(default='', help_text='SHA-256 of its list of files and their hashes', max_length=64)),
                 ('snapshot', models.UUIDField(help_text='the page whose files it has; null: it says whose store it is', null=True)),
                 ('machine', models.UUIDField(help_text='which has uploaded it, or does', null=True)),
                 ('upload', models.CharField(default='', help_text="the store's id of an upload that can be resumed", max_length=400)),

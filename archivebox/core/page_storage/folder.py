@@ -1,8 +1,5 @@
 """Owns where the files of a page are read: in a folder of this machine, fetched from the object store if need be."""
 
-import hashlib
-from collections import deque
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from archivebox.config.page_storage import has_store, object_store
@@ -12,7 +9,6 @@ from archivebox.core.page_storage.stored_file import damage_as_change, page_memb
 from archivebox.core.page_storage.stored_object import StoredObject, current_object
 from archivebox.core.snapshot import Snapshot
 from archivebox.lib.files import remove_tree
-from archivebox.lib.object_store import ObjectChangedError
 from archivebox.lib.syncing import sync_file_system
 from archivebox.storage.page_archive import unpack
 from archivebox.storage.shared_files import StorageReport, remove_page, share_bodies
@@ -77,13 +73,9 @@ def _fetch(folder: Path, stored: StoredObject) -> None:
         if left.is_dir():
             remove_tree(left)
     DATA_FOLDER.make_folder(fetched)
-    members, digest = page_members(stored), hashlib.sha256()
+    members = page_members(stored)
     with damage_as_change(stored):
-        blocks = _hashed(object_store().read(stored.key), digest)
-        unpack(fetched, members, blocks)
-        deque(blocks, maxlen=0)  # the rest, in which there are no files
-    if digest.hexdigest() != stored.sha256:
-        raise ObjectChangedError(f"The object {stored.key} was replaced: it is not the one that was stored.")
+        unpack(fetched, members, object_store().read(stored.key))
     share_bodies(fetched, StorageReport())
     sync_file_system(fetched)
     if folder.is_dir():
@@ -91,12 +83,6 @@ def _fetch(folder: Path, stored: StoredObject) -> None:
     fetched.rename(folder)
     if former.is_dir():
         remove_page(former)
-
-
-def _hashed(blocks: Iterable[bytes], digest: "hashlib._Hash") -> Iterator[bytes]:
-    for block in blocks:
-        digest.update(block)
-        yield block
 
 
 def _is_sealed(snapshot: Snapshot) -> bool:

@@ -11,7 +11,7 @@ from typing import BinaryIO, cast
 from archivebox.config.page_storage import object_store
 from archivebox.core.page_storage.stored_object import StoredObject
 from archivebox.lib.object_store import ObjectChangedError
-from archivebox.storage.page_archive import ArchiveDamagedError, StoredMember, checked, read_directory
+from archivebox.storage.page_archive import ArchiveDamagedError, StoredMember, checked, directory_digest, read_directory
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +35,21 @@ class StoredFile:
         return float(self.member.mtime)
 
     def read(self, start: int, stop: int) -> Iterator[bytes]:
-        """A part of it in blocks, whose bytes are not compared with anything. ObjectStoreError."""
-        first = self.member.start
-        return object_store().read(self.row.key, first + start, first + min(stop, self.size))
-
-    def read_checked(self) -> Iterator[bytes]:
-        """All of it; ObjectChangedError at its end where these are not the bytes that were stored. ObjectStoreError."""
+        """A part of it in blocks. ObjectStoreError; ObjectChangedError before the first that is not what was stored."""
+        member, size = self.member, self.member.block
+        first, last = start // size, -(-min(stop, member.size) // size)
+        data = object_store().read(
+            self.row.key, member.start + first * size, min(member.start + last * size, member.stop)
+        )
         with damage_as_change(self.row):
-            yield from checked(self.member, self.read(0, self.size))
+            for number, block in enumerate(checked(member, data, first, last), first):
+                yield block[max(start - number * size, 0) : stop - number * size]
 
     def fetch(self) -> BinaryIO:
         """All of it as a temporary file. ObjectStoreError, OSError."""
         file = cast("BinaryIO", TemporaryFile())  # noqa: SIM115 - closed by who reads it
         try:
-            file.writelines(self.read_checked())
+            file.writelines(self.read(0, self.size))
             file.seek(0)
         except BaseException:
             file.close()
@@ -64,7 +65,10 @@ def stored_files(page: StoredObject) -> list[StoredFile]:
 def page_members(page: StoredObject) -> Sequence[StoredMember]:
     """All that the object of a page holds, by one request or two. ObjectStoreError."""
     with damage_as_change(page):
-        return read_directory(partial(_read_range, page.key), page.size)
+        members = read_directory(partial(_read_range, page.key), page.size)
+    if directory_digest(members) != page.directory:
+        raise ObjectChangedError(f"The object {page.key} was replaced: it is not the one that was stored.")
+    return members
 
 
 @contextmanager

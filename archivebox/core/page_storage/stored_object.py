@@ -41,6 +41,7 @@ class StoredObject(Row):
     key = models.CharField(max_length=400, unique=True)
     size = models.BigIntegerField(default=0)
     sha256 = models.CharField(max_length=64, default="", help_text="of all its bytes")
+    directory = models.CharField(max_length=64, default="", help_text="SHA-256 of its list of files and their hashes")
     snapshot = models.UUIDField(null=True, help_text="the page whose files it has; null: it says whose store it is")
     machine = models.UUIDField(null=True, help_text="which has uploaded it, or does")
     upload = models.CharField(max_length=400, default="", help_text="the store's id of an upload that can be resumed")

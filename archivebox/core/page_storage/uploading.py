@@ -16,7 +16,7 @@ from archivebox.core.page_storage.copies import CopyNote, read_note, write_note
 from archivebox.core.page_storage.stored_object import StoredObject
 from archivebox.lib.object_store import ObjectStore, StoreUnavailableError, UploadMissingError, is_sent_at_once
 from archivebox.machine.host import Machine
-from archivebox.storage.page_archive import BLOCK, FolderMember, member_list, open_archive
+from archivebox.storage.page_archive import BLOCK, FolderMember, directory_digest, member_list, open_archive
 
 COLLECTION_DATA = b"{}\n"
 COLLECTION = "collection/"
@@ -33,6 +33,7 @@ class PageContents:
     members: Sequence[FolderMember]
     size: int
     sha256: str
+    directory: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,8 @@ def read_contents(folder: Path) -> PageContents:
         size, digest = archive.size, hashlib.sha256()
         while block := archive.read(BLOCK):
             digest.update(block)
-    return PageContents(folder, members, size, digest.hexdigest())
+        directory = directory_digest(archive.members)
+    return PageContents(folder, members, size, digest.hexdigest(), directory)
 
 
 def begin_upload(snapshot: UUID, contents: PageContents) -> PageUpload:
@@ -169,7 +171,7 @@ def _page_row(snapshot: UUID, contents: PageContents) -> StoredObject:
     row: StoredObject = resumable.exclude(upload="").order_by("-id").first() or StoredObject(
         snapshot=snapshot, machine=machine, key=f"{PAGES}{snapshot}/{new_id()}.zip"
     )
-    row.size, row.sha256 = contents.size, contents.sha256
+    row.size, row.sha256, row.directory = contents.size, contents.sha256, contents.directory
     row.save()
     return row
 

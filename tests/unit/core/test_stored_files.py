@@ -20,6 +20,7 @@ from archivebox.replay.answer import CHUNK
 from archivebox.replay.folders import PageFiles, files_of
 from archivebox.replay.listener import EndedError, Listener
 from archivebox.replay.scripts.listener import ViewListener
+from archivebox.storage import page_archive
 from archivebox.storage.page_archive import DIRECTORY_GUESS
 from archivebox.web.snapshot.file_excerpts import NOTHING, read_part
 from tests.stored_pages import sealed
@@ -117,7 +118,7 @@ def test_a_range_of_a_video_is_answered_with_that_range(page: Snapshot, reads: S
     answer = ask(page, "media/film.mp4", range=f"bytes={VIDEO - 10}-")
     assert (answer.status, answer.body) == (206, b"\1" * 10)
     assert answer.answered["content-range"] == f"bytes {VIDEO - 10}-{VIDEO - 1}/{VIDEO}"
-    assert sum(reads) == 10 + DIRECTORY_GUESS
+    assert sum(reads) <= page_archive.BLOCK + DIRECTORY_GUESS
     same = ask(page, "media/film.mp4", range="bytes=0-4", **{"if-range": answer.answered["etag"]})
     assert (same.status, same.body) == (206, b"\1" * 5)
     assert ask(page, "media/film.mp4", range=f"bytes={VIDEO}-").status == 416
@@ -143,7 +144,7 @@ def test_documents_and_folders_come_from_the_store(page: Snapshot) -> None:
 
 def test_pages_of_the_app_read_the_beginning_of_a_file(page: Snapshot, reads: Sequence[int]) -> None:
     assert read_part(page, "media", "film.mp4", 100).data == b"\1" * 100
-    assert sum(reads) == 100 + DIRECTORY_GUESS
+    assert sum(reads) <= page_archive.BLOCK + DIRECTORY_GUESS
     assert read_part(page, "media", "none.mp4") is NOTHING
     assert not page.path.exists()
 
@@ -154,6 +155,24 @@ def test_a_damaged_file_is_not_answered_whole(page: Snapshot, store: Path) -> No
     answer = ask(page, "shot/shot.png")
     assert answer.answered["content-length"] == str(len(PICTURE))
     assert len(answer.body) < len(PICTURE), "the last block is not sent"
+
+
+def test_no_part_of_a_file_is_shown_of_an_object_that_was_replaced(page: Snapshot, store: Path) -> None:
+    """By one that is as large and has checksums of its own; or of a block that was."""
+    (stored,) = store.glob("pages/*/*.zip")
+    genuine = stored.read_bytes()
+    at = genuine.index(b"\1" * VIDEO) + VIDEO - 5
+    stored.write_bytes(genuine[:at] + b"\2" + genuine[at + 1 :])
+    assert ask(page, "media/film.mp4", range="bytes=0-4").body == b"\1" * 5, "the blocks before it are genuine"
+    assert b"\2" not in ask(page, "media/film.mp4", range=f"bytes={VIDEO - 10}-").body
+    file = next(
+        file
+        for file in page_archive.read_directory(lambda *at: genuine[slice(*at)], len(genuine))
+        if "film" in file.name
+    )
+    forged = file._replace(hashes=bytes(len(file.hashes)))
+    stored.write_bytes(genuine.replace(file.hashes, forged.hashes))
+    assert ask(page, "shot/shot.png").status == 503
 
 
 def test_what_cannot_be_read_of_the_store_is_a_503(page: Snapshot, store: Path) -> None:
