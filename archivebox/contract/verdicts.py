@@ -107,7 +107,7 @@ def judge(
     for result in results:
         count.add(result)
     numbers = (len(count.kept - count.missed.keys()), count.failed, count.retrying, count.unfinished)
-    if status == "cancelled":
+    if status == "cancelled" and not count.has_outputs:
         return Verdict(State.CANCELLED, Reason.CANCELLED.sentence, Reason.CANCELLED.action, *numbers)
     if status in _AT_WORK:
         return Verdict(_AT_WORK[status], *_AT_WORK_TEXTS[_AT_WORK[status]], *numbers)
@@ -125,11 +125,13 @@ class _Count:
         self.incomplete: AssessedResult | None = None
         """What was kept of the page, and says that files of it are missing."""
         self.unfinished = 0
+        self.was_stopped = False
         self.refusal: AssessedResult | None = None
         """The navigation that found something else than the page."""
 
     def add(self, result: AssessedResult) -> None:
         self.unfinished += result.status in OPEN
+        self.was_stopped = self.was_stopped or result.reason == Reason.CANCELLED
         if result.status in MISSED and reasons.split(result.reason)[0] in NOT_THE_PAGE:
             self.refusal = self.refusal or result
         if is_missed(result):
@@ -189,6 +191,8 @@ def _final(http_status: int, count: _Count) -> tuple[State, str, str]:
         return State.NOTHING, f"Nothing was archived: {_begun(cause.sentence)}", cause.action or TRY_AGAIN
     if not count.has_outputs:
         return State.NOTHING, "Nothing was archived: no plugin found content.", "Capture it again with other plugins."
+    if count.was_stopped:
+        return State.PARTLY, "It was stopped before everything was archived.", "Resume its crawl, or capture it again."
     if http_status >= HTTPStatus.BAD_REQUEST:
         return (
             State.PARTLY,

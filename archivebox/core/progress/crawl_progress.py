@@ -31,6 +31,8 @@ SPEED_OVER = timedelta(minutes=2)
 """Pages a minute are those of the last so many."""
 COUNTED = 10_000
 """Pages of one state that are counted, which takes 1 ms; of more it is only said that there are more."""
+STOPPED = "stopped"
+"""Pages that were cancelled once they had begun: what they had by then is kept."""
 COUNTED_IN_LISTS = 1_000
 """The same where there are many crawls."""
 
@@ -41,7 +43,7 @@ class CrawlProgress:
 
     status: str
     counts: dict[str, int]
-    """Pages by status; more than COUNTED: there are more than that."""
+    """Pages by status, or ``STOPPED``; more than COUNTED: there are more than that."""
     a_minute: float
     received: int
     """Bytes, as they came over the wire."""
@@ -56,7 +58,7 @@ class CrawlProgress:
 
     @property
     def done(self) -> int:
-        return self.counts.get("sealed", 0)
+        return self.counts.get("sealed", 0) + self.counts.get(STOPPED, 0)
 
     @property
     def wanted(self) -> int:
@@ -102,9 +104,13 @@ def progress_of(crawl: Crawl, scope: ViewerScope) -> CrawlProgress:
 
 
 def counts_of(crawl: Crawl, scope: ViewerScope) -> dict[str, int]:
-    """The pages of the crawl that are seen, by status; more than COUNTED: there are more than that."""
+    """The pages of the crawl that are seen, by status or as stopped; more than COUNTED: there are more than that."""
     kept = seen_by(scope, crawl.snapshot_set.kept())
     counts = {status: _counted(kept.filter(status=status)) for status in Snapshot.StatusChoices.values}
+    if dropped := counts["cancelled"]:  # those that had begun are the first of them
+        begun = kept.filter(status="cancelled").order_by("pk").values_list("fence", flat=True)[:COUNTED]
+        counts[STOPPED] = sum(map(bool, begun))
+        counts["cancelled"] -= counts[STOPPED] if dropped <= COUNTED else 0
     return {status: count for status, count in counts.items() if count}
 
 
@@ -121,9 +127,12 @@ class Size(NamedTuple):
 
 def sizes_of(crawls: Sequence[Crawl], scope: ViewerScope) -> list[Size]:
     """The size of each crawl of a list as far as it is seen, by one query."""
-    kept = seen_by(scope, Snapshot.objects.kept()).exclude(status=Snapshot.StatusChoices.CANCELLED)
+    kept = seen_by(scope, Snapshot.objects.in_library())
     pages = kept.filter(crawl=OuterRef("pk")).order_by().values("pk")
-    first, done = pages[: COUNTED_IN_LISTS + 1], pages.filter(status="sealed")[: COUNTED_IN_LISTS + 1]
+    first, done = (
+        pages[: COUNTED_IN_LISTS + 1],
+        pages.filter(status__in=["sealed", "cancelled"])[: COUNTED_IN_LISTS + 1],
+    )
     rows = Crawl.objects.filter(pk__in=[crawl.pk for crawl in crawls]).order_by()
     found = rows.annotate(pages=CountOf(first), done=CountOf(done)).values_list("pk", "pages", "done")
     sizes = {key: Size(*numbers) for key, *numbers in found}
@@ -161,7 +170,7 @@ class PageNow(NamedTuple):
     http_status: int
     plugin_states: tuple[PluginState, ...] = ()
     verdict: str = ""
-    """What it came to, once it is sealed."""
+    """What it came to, once it is over."""
 
     @property
     def done(self) -> int:
@@ -212,7 +221,7 @@ def pages_of(keys: Collection[UUID]) -> list[tuple[Any, ...]]:
 
 
 def with_plugin_states(pages: Iterable[tuple[Any, ...]]) -> list[PageNow]:
-    """The pages with what each plugin is at, by one query, and by another what those came to that are sealed.
+    """The pages with what each plugin is at, by one query, and by another what those came to that are over.
 
     Plugins that were never to run are left out.
     """
@@ -223,7 +232,7 @@ def with_plugin_states(pages: Iterable[tuple[Any, ...]]) -> list[PageNow]:
         state, known = PluginState(*columns), states[key]
         if state.status != "skipped" or split(state.reason)[0] not in NEVER_MEANT:
             known[state.plugin] = state.beside(known[state.plugin]) if state.plugin in known else state
-    verdicts = states_of([page for page in found if page.status == Snapshot.StatusChoices.SEALED])
+    verdicts = states_of([page for page in found if page.status in {"sealed", "cancelled"}])
     return [
         page._replace(plugin_states=tuple(states[page.pk].values()), verdict=verdicts.get(page.pk, ""))
         for page in found

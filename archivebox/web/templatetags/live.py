@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 
 from archivebox.contract.reasons import sentence
-from archivebox.core.progress.crawl_progress import COUNTED, COUNTED_IN_LISTS, CrawlProgress, PluginState, Size
+from archivebox.core.progress.crawl_progress import COUNTED, COUNTED_IN_LISTS, STOPPED, CrawlProgress, PluginState, Size
 from archivebox.crawls.crawl import Crawl
 from archivebox.lib.quantities import size
 from archivebox.web.page.list_paging import at_most
@@ -56,7 +56,8 @@ def _pages(count: int) -> str:
     return f"{at_most(count, COUNTED)} page{'' if count == 1 else 's'}"
 
 
-_ORDER = {"started": "running", "queued": "waiting", "sealed": "done", "paused": "paused", "cancelled": "not fetched"}
+_ORDER = {"started": "running", "queued": "waiting", "sealed": "done", "paused": "paused", STOPPED: STOPPED,
+          "cancelled": "not fetched"}  # fmt: skip
 _WORDS = {
     "queued": "waiting", "started": "running", "backoff": "will be retried", "succeeded": "saved",
     "noresults": "no results", "failed": "failed", "skipped": "skipped",

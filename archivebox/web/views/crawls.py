@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.db.models import Count
+from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -48,7 +48,11 @@ QUEUE_SHOWN = 200
 DROPPED_COUNTED = 1_000
 """Pages that were let go of, the newest, that are counted by their reason."""
 TABS = {"pages": "Pages", "queue": "Queue", "refused": "Skipped", "settings": "Settings"}
-STATES = {"running": "started", "waiting": "queued", "done": "sealed", "paused": "paused", "dropped": "cancelled"}
+STATES = {
+    "running": Q(status="started"), "waiting": Q(status="queued"), "done": Q(status="sealed"),
+    "paused": Q(status="paused"), "stopped": Q(status="cancelled", fence__gt=0),
+    "dropped": Q(status="cancelled", fence=0),
+}  # fmt: skip
 _CRAWLS = tuple(name for name in CORE_SETTINGS if name.startswith(("URL_", "MAX_", "DOMAIN_", "PLUGINS", "ACTIVE_")))
 
 
@@ -102,7 +106,7 @@ def pages_part(request: HttpRequest, crawl: Crawl) -> dict[str, Any]:
     state = request.GET.get("state", "")
     rows = visible_snapshots(request.user).of_crawl(crawl.pk)
     if state in STATES:
-        rows = rows.filter(status=STATES[state])
+        rows = rows.filter(STATES[state])
     page = page_of(rows.only("pk"), request)
     keys = [snapshot.pk for snapshot in page.rows]
     by_key = {one.pk: one for one in with_plugin_states(page_columns(keys))}

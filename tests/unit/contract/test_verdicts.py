@@ -175,7 +175,7 @@ def test_a_page_that_asks_for_a_log_in_is_not_advised_to_be_captured_as_before()
         ("queued", State.WAITING),
         ("started", State.RUNNING),
         ("paused", State.PAUSED),
-        ("cancelled", State.CANCELLED),
+        ("cancelled", State.KEPT),
         ("sealed", State.KEPT),
     ],
 )
@@ -184,6 +184,11 @@ def test_every_life_has_a_word_and_a_sentence(status: str, state: State) -> None
 
     assert (said.state, bool(said.sentence)) == (state, True)
     assert said.is_final == (status in {"cancelled", "sealed"})
+
+
+def test_a_stopped_page_is_what_was_archived_of_it_and_cancelled_if_nothing() -> None:
+    assert verdict(PICTURE, Result("copy", "skipped", reason="cancelled"), status="cancelled").state is State.PARTLY
+    assert verdict(Result("copy", "skipped", reason="cancelled"), status="cancelled").state is State.CANCELLED
 
 
 def test_what_has_yet_to_end_is_counted_apart() -> None:

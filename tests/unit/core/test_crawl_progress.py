@@ -55,6 +55,17 @@ def test_pages_that_were_excluded_are_not_waited_for() -> None:
     assert sizes_of([crawl], EVERYTHING) == [Size(1, 1)]
 
 
+@pytest.mark.database
+def test_pages_of_a_stopped_crawl_that_had_begun_are_among_its_pages() -> None:
+    crawl = factories.crawl(*URLS)
+    first, *others = crawl.snapshot_set.order_by("pk")
+    arrange(Snapshot.objects.filter(pk=first.pk), status="cancelled", retry_at=None, fence=1)
+    arrange(Snapshot.objects.filter(pk__in=[one.pk for one in others]), status="cancelled", retry_at=None)
+    found = progress_of(crawl, EVERYTHING)
+    assert (found.counts, found.done, found.wanted) == ({"cancelled": 4, "stopped": 1}, 1, 1)
+    assert sizes_of([crawl], EVERYTHING) == [Size(1, 1)]
+
+
 def test_what_was_not_counted_to_its_end_gives_no_time_that_is_left() -> None:
     exact = CrawlProgress("started", {"sealed": 5, "queued": crawl_progress.COUNTED}, 10.0, 0, None)
     assert exact.seconds_left == 60 * crawl_progress.COUNTED / 10
