@@ -13,8 +13,7 @@ from archivebox.lib.processes import ProcessIdentity
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.workers.queue.disk_space import DiskSpaceGuard
-from archivebox.workers.queue.readiness_check import drain_problem, settings_problem
-from archivebox.workers.supervise.watch import orchestrator_is_running
+from archivebox.workers.queue.readiness_check import drain_problem, orchestrator_is_running, settings_problem
 
 
 def problems() -> dict[str, str]:

@@ -30,7 +30,7 @@ from archivebox.hooks import plugins as all_plugins
 from archivebox.hooks import resolve_settings
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.links.formats import ListFormat
-from archivebox.workers.supervise.watch import orchestrator_is_running
+from archivebox.workers.queue.readiness_check import orchestrator_is_running
 
 
 def refuse_early(params: Mapping[str, object]) -> None:

@@ -21,7 +21,7 @@ from archivebox.replay.folders import open_page_file
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.finding import find
 from archivebox.search.query import QueryError, chosen
-from archivebox.workers.supervise.watch import orchestrator_is_running
+from archivebox.workers.queue.readiness_check import orchestrator_is_running
 
 MOST_FOUND = 50
 MOST_TEXT = 100_000

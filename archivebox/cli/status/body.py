@@ -12,7 +12,7 @@ from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.crawls.models import Crawl
 from archivebox.jobs.models import Job
 from archivebox.machine.models import Binary, Process
-from archivebox.workers.supervise.watch import orchestrator_is_running
+from archivebox.workers.queue.readiness_check import orchestrator_is_running
 
 LABELS = {
     "path": "collection", "snapshots": "snapshots", "crawls": "open crawls", "jobs": "open jobs",

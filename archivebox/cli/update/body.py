@@ -9,7 +9,7 @@ from archivebox.cli.session import Session
 from archivebox.cli.watching import Watched, watch
 from archivebox.core.crawl_control.retry import RETRIABLE, lacking_hooks, retry_missing, retry_results
 from archivebox.core.models import ArchiveResult, Snapshot
-from archivebox.workers.supervise.watch import orchestrator_is_running
+from archivebox.workers.queue.readiness_check import orchestrator_is_running
 
 
 def run(session: Session, *, every: bool, plugins: str | None, bg: bool, **choice: Any) -> int:

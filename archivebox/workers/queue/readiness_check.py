@@ -1,6 +1,8 @@
-"""Whether work may begin here: not in a drain, nor with unusable settings, or an unknown database."""
+"""Whether work may begin here: not in a drain, nor with unusable settings, or an unknown database; and who does it."""
 
+import fcntl
 import logging
+import os
 from collections.abc import Callable
 
 from archivebox.config.collection import schema_problem
@@ -35,6 +37,21 @@ class ReadinessCheck:
             )
             self._told = problem
         return not problem
+
+
+def orchestrator_is_running() -> bool:
+    """Whether somebody holds the orchestrator's lock."""
+    try:  # not for writing: watchers take the end of that for a release
+        descriptor = os.open(DATA_FOLDER.orchestrator_lock, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def drain_problem() -> str:

@@ -1,6 +1,5 @@
 """Being the one who watches: whoever waits for work keeps an orchestrator alive for as long as it waits."""
 
-import fcntl
 import logging
 import os
 import selectors
@@ -33,7 +32,7 @@ from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.workers.queue import watchers
 from archivebox.workers.queue.disk_space import DiskSpaceGuard
-from archivebox.workers.queue.readiness_check import ReadinessCheck
+from archivebox.workers.queue.readiness_check import ReadinessCheck, orchestrator_is_running
 from archivebox.workers.queue.watchers import Only
 from archivebox.workers.supervise import orchestrator, recovery
 
@@ -56,21 +55,6 @@ class Interrupted(Exception):  # noqa: N818 - what happened, not what went wrong
     def __init__(self, signum: int) -> None:
         super().__init__(f"interrupted by signal {signum}")
         self.signum = signum
-
-
-def orchestrator_is_running() -> bool:
-    """Whether somebody holds the orchestrator's lock."""
-    try:  # not for writing: watchers take the end of that for a release
-        descriptor = os.open(DATA_FOLDER.orchestrator_lock, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
 
 
 class OrchestratorFailedError(Exception):
