@@ -33,7 +33,7 @@ FOR_ALL_CRAWLS = (
     "orchestrator.py",
     "watch.py",
     "hosts.py",
-    "readiness.py",
+    "readiness_check.py",
 )
 """What works for all crawls of a machine has no settings of one of them."""
 

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from archivebox.cli import personas, settings
-from archivebox.cli.add.kept import kept_source
-from archivebox.cli.add.sources import RefusalReport, Sources, refused_as_bad_input
+from archivebox.cli.add.sources import RefusalReport, Sources, kept_source, refused_as_bad_input
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.former_settings import without_effect
 from archivebox.cli.handover import CALLER

@@ -33,7 +33,7 @@ COMMAND = group(
         ),
         command(
             "update",
-            "persona.changes:update",
+            "persona.body:update",
             f"Change personas, and print their records. {READS}\n\n"
             "archivebox persona list | archivebox persona update --config USER_AGENT=Mozilla",
             [
@@ -45,7 +45,7 @@ COMMAND = group(
         ),
         command(
             "delete",
-            "persona.changes:delete",
+            "persona.body:delete",
             f"Delete personas with their profiles and cookies. {READS} It asks first, unless --yes is given.\n\n"
             "archivebox persona list --name__icontains old | archivebox persona delete --yes",
             [words("names", "[NAME|-]..."), EVERY_ROW, YES, DRY_RUN],

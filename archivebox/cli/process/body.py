@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -12,13 +12,13 @@ from archivebox.base_models.work import Request
 from archivebox.cli.columns import PROCESS
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.listing import show_model
-from archivebox.cli.output import Column, Record
-from archivebox.cli.process.tree import trees
+from archivebox.cli.output import Column, Node, Record
 from archivebox.cli.records import record_of
 from archivebox.cli.session import Session
 from archivebox.cli.values import find
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.models import Snapshot
+from archivebox.core.progress.process_tree import Branch, branches
 from archivebox.crawls.models import Crawl
 from archivebox.lib.file_watch import FileWatcher
 from archivebox.lib.inotify import ATTRIB, MODIFY
@@ -189,3 +189,50 @@ def _find(text: str) -> Process:
 
 def _record(row: Process, **more: object) -> dict[str, object]:
     return record_of(row, cmd_summary=row.cmd_summary, what=row.what, seconds=row.seconds, **more)
+
+
+# --- the tree, as a terminal shows it -------------------------------------------------------------------------------
+
+
+def trees(roots: Iterable[Process]) -> Iterator[Node]:
+    """Each root with all below it."""
+    for root in roots:
+        for branch in branches(root.get_tree() or [root]):
+            yield _node(branch)
+
+
+def _node(branch: Branch) -> Node:
+    node = _of_process(branch.row) if isinstance(branch.row, Process) else _of_work(branch)
+    node.children.extend(map(_node, branch.children))
+    return node
+
+
+def _of_process(row: Process) -> Node:
+    return Node(_text(row), record_of(row, seconds=row.seconds), _mark(row))
+
+
+def _of_work(branch: Branch) -> Node:
+    row = branch.row
+    text = f"{branch.kind} {row}  [{row.status}]" if row is not None else f"{branch.kind} {branch.pk} (gone)"
+    status, name = (row.status, str(row)) if row is not None else (None, None)
+    return Node(text, {"type": branch.kind, "id": branch.pk, "status": status, "name": name}, "bold")
+
+
+def _text(row: Process) -> str:
+    seconds = "" if row.seconds is None else f"  {row.seconds:.2f} s"
+    return f"{row.kind} {row.what}  pid {row.pid}  {_end(row)}{seconds}"
+
+
+def _end(row: Process) -> str:
+    if row.status != Process.StatusChoices.EXITED:
+        return "(running)" if row.status == Process.StatusChoices.RUNNING else "(not started)"
+    if row.exit_code is None:
+        return row.end_reason or "lost"
+    word = f" {row.end_reason}" if row.end_reason not in ("", "exited") else ""
+    return f"exit {row.exit_code}{word}"
+
+
+def _mark(row: Process) -> str:
+    if row.status != Process.StatusChoices.EXITED:
+        return "green"
+    return "" if row.exit_code == 0 else "red"

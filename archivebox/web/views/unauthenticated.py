@@ -15,7 +15,7 @@ from django.contrib.staticfiles.views import serve
 from django.db import DatabaseError, connection
 from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 
-from archivebox.workers import readiness
+from archivebox.workers.queue import readiness_check
 
 VERSION = "v"
 """The parameter that says which version of a file is meant: an upgrade is seen at once, and else nothing is loaded."""
@@ -66,5 +66,5 @@ def health(request: HttpRequest) -> JsonResponse:
 def ready(request: HttpRequest) -> JsonResponse:
     """200 when pages can be archived now, else 503 with what is in the way: database, disk or orchestrator."""
     del request
-    found = readiness.problems()
+    found = readiness_check.problems()
     return JsonResponse({"status": "not ready" if found else "ready", **found}, status=503 if found else 200)
