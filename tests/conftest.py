@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.collection import django_db_setup
+from tests.collection import collection, django_db_setup
 from tests.programs import SHARED, Programs
 from tests.site.serve import Site
 
-__all__ = ["django_db_setup"]
+__all__ = ["collection", "django_db_setup"]
 
 ROWS = frozenset({"db", "transactional_db", "library", "library_with_workers", "public_library"})
 """Fixtures that open a database: this process's own, or that of a collection which commands work on."""

@@ -12,10 +12,9 @@ from django.test import Client
 from archivebox.accounts import tokens
 from archivebox.accounts.roles import Account
 from archivebox.machine.host import forget_current_machine
-from tests.collection import collection
 from tests.stored_pages import store
 
-__all__ = ["collection", "store"]
+__all__ = ["store"]
 
 Make = Callable[..., "Caller"]
 

@@ -17,9 +17,6 @@ from archivebox.backup.make import make_backup
 from archivebox.backup.manifest import BackupSummary
 from archivebox.config.origin import APPLICATION_ID
 from archivebox.storage.layout import DataFolder
-from tests.collection import collection, django_db_setup
-
-__all__ = ["collection", "django_db_setup"]
 
 
 @dataclass(frozen=True)

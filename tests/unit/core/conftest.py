@@ -1,6 +1,5 @@
-"""Takes the fixtures of tests that work on rows."""
+"""Takes the fixture of an object store."""
 
-from tests.collection import collection
 from tests.stored_pages import store
 
-__all__ = ["collection", "store"]
+__all__ = ["store"]
