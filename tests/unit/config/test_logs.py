@@ -53,3 +53,14 @@ def test_a_traceback_follows_indented(tmp_path: Path) -> None:
     assert first.endswith("It failed.")
     assert rest
     assert all(line.startswith("    ") for line in rest)
+
+
+def test_a_second_set_up_replaces_the_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    logs.set_up("INFO", tmp_path / "one.log")
+    logger = logs.set_up("ERROR")
+    logger.warning("unheard")
+    logger.error("heard")
+    assert (tmp_path / "one.log").read_text() == ""
+    assert capsys.readouterr().err.count("heard") == 1
+    with pytest.raises(ValueError, match="LOUD"):
+        logs.set_up("LOUD")

@@ -206,6 +206,14 @@ def test_what_is_off_by_default_alone_runs_when_it_is_named() -> None:
     assert refused.disabled_reason("seo") == "disabled:SEO_ENABLED"
 
 
+def test_equal_layers_are_resolved_once() -> None:
+    first = settle(("crawl", {"WGET_ARGS": ["a"]}))
+    assert settle(("crawl", {"WGET_ARGS": ["a"]}), ("snapshot", {})) is first
+    assert settle(("snapshot", {"WGET_ARGS": ["a"]})) is not first
+    for number in range(600):
+        assert settle(("crawl", {"TIMEOUT": number + 1})).get("TIMEOUT") == number + 1
+
+
 def test_values_come_in_the_type_that_is_asked_for() -> None:
     found = settle(("file", {"URL_SCHEMES": "http, https, ftp", "STOP_GRACE": "2.5", "PUBLIC_INDEX": "on"}))
     assert found.get_list("URL_SCHEMES") == ("http", "https", "ftp")

@@ -3,11 +3,12 @@
 import json
 import os
 import random
+from collections.abc import Mapping
 
 import pytest
 
 from archivebox.contract.reasons import Reason, action, sentence, split
-from archivebox.contract.records import LineReader, Record, parse_line
+from archivebox.contract.records import LineReader, Record, handler_for, parse_line, register, registered_types
 from archivebox.lib.jsonl import JSON
 
 
@@ -99,6 +100,22 @@ def test_an_endless_line_is_not_kept_in_memory() -> None:
     assert reader.position == 100 * 4_096
     assert reader.close() == []
     assert reader.dropped == 1
+
+
+def test_models_sign_up_once() -> None:
+    def take(fields: Mapping[str, JSON], overrides: Mapping[str, object]) -> object:
+        return (fields, overrides)
+
+    def other(fields: Mapping[str, JSON], overrides: Mapping[str, object]) -> object:
+        return (overrides, fields)
+
+    register("TestKind", take)
+    register("TestKind", take)
+    assert handler_for("TestKind") is take
+    assert "TestKind" in registered_types()
+    assert handler_for("Nobody") is None
+    with pytest.raises(ValueError, match="TestKind"):
+        register("TestKind", other)
 
 
 @pytest.mark.parametrize("reason", list(Reason))
