@@ -1,14 +1,14 @@
-"""Owns what the columns that were asked for on a command line mean to the database."""
+"""Owns what the fields that were asked for on a command line mean to the database."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Q
 
 from archivebox.base_models.rows import Row
-from archivebox.cli.columns import ColumnFilter, ValueKind
 from archivebox.cli.errors import BadInputError
+from archivebox.cli.fields import Field, ValueKind
 from archivebox.cli.values import find, href, moment, number
 from archivebox.search.query.times import floor_of
 
@@ -17,36 +17,35 @@ Reader = Callable[[str], Any]
 KEY_STEP = timedelta(milliseconds=1)
 """How exact the time in a key is."""
 WHOLE = ("exact", "iexact", "in")
-"""Lookups whose values are all of what a column holds."""
+"""Lookups whose values are all of what a field holds."""
 
 
-def condition_of(model: type[Row], columns: Iterable[ColumnFilter], given: Mapping[str, object]) -> Q:
-    """Rows of which all that was ``given`` holds; BadInputError for a value that is none."""
-    chosen = Q()
-    for column in columns:
-        for lookup in ("", *column.lookups):
-            text = given.get(f"{column.name}__{lookup}" if lookup else column.name)
-            if text is not None:
-                chosen &= _one(model, column, lookup or column.exact, str(text))
+def condition_of(model: type[Row], fields: Sequence[Field], where: Mapping[str, str]) -> Q:
+    """Rows ``where`` all of these hold, but for those of a meaning of their own; BadInputError for a wrong value."""
+    known, chosen = {field.name: field for field in fields}, Q()
+    for asked, text in where.items():
+        name, _, lookup = asked.partition("__")
+        if known[name].kind is not ValueKind.OWN:
+            chosen &= _one(model, known[name], lookup or known[name].exact, text)
     return chosen
 
 
-def _one(model: type[Row], column: ColumnFilter, lookup: str, text: str) -> Q:
-    read = _reader(model, column, lookup)
+def _one(model: type[Row], field: Field, lookup: str, text: str) -> Q:
+    read = _reader(model, field, lookup)
     value: Any = [read(part.strip()) for part in text.split(",") if part.strip()] if lookup == "in" else read(text)
-    return _in_keys(lookup, value) if column.name == "created_at" else Q(**{f"{column.name}__{lookup}": value})
+    return _in_keys(lookup, value) if field.name == "created_at" else Q(**{f"{field.name}__{lookup}": value})
 
 
-def _reader(model: type[Row], column: ColumnFilter, lookup: str) -> Reader:
-    if column.kind is ValueKind.KEY:
-        return lambda text: find(_related(model, column.name), text).pk
-    if column.kind is ValueKind.NUMBER:
+def _reader(model: type[Row], field: Field, lookup: str) -> Reader:
+    if field.kind is ValueKind.KEY:
+        return lambda text: find(_related(model, field.name), text).pk
+    if field.kind is ValueKind.NUMBER:
         return number
-    if column.kind is ValueKind.TIME:
+    if field.kind is ValueKind.TIME:
         return moment
-    if column.choices:
-        return lambda text: _choice(column, text)
-    return href if column.name == "url" and lookup in WHOLE else str
+    if field.choices:
+        return lambda text: _choice(field, text)
+    return href if field.name == "url" and lookup in WHOLE else str
 
 
 def _related(model: type[Row], name: str) -> type[Row]:
@@ -54,9 +53,9 @@ def _related(model: type[Row], name: str) -> type[Row]:
     return related
 
 
-def _choice(column: ColumnFilter, text: str) -> str:
-    if text not in column.choices:
-        raise BadInputError(f"{text!r} is no {column.name}: give {', '.join(column.choices)}.")
+def _choice(field: Field, text: str) -> str:
+    if text not in field.choices:
+        raise BadInputError(f"{text!r} is no {field.name}: give {', '.join(field.choices)}.")
     return text
 
 

@@ -6,6 +6,7 @@ Bodies import models, which need Django (0.3 s); `help` and completion need the 
 from collections.abc import Callable, Mapping, Sequence
 
 import click
+from click.shell_completion import CompletionItem
 
 from archivebox.cli.session import Globals, Needs, carry_out
 from archivebox.lib.quantities import parse_size
@@ -37,23 +38,42 @@ def globals_of(ctx: click.Context) -> Globals:
     return Globals(**ctx.meta.get(_META, {}))
 
 
-def global_options() -> list[click.Parameter]:
-    return [
-        click.Option(
-            ["--data-dir"],
-            metavar="FOLDER",
-            expose_value=False,
-            callback=_remember,
-            help="The collection. Else DATA_DIR, the current folder if it is one, ./data.",
-        ),
-        click.Option(
-            ["--json"],
-            is_flag=True,
-            expose_value=False,
-            callback=_remember,
-            help="JSON lines on a terminal too, as in a pipe.",
-        ),
-    ]
+GLOBAL_OPTIONS: tuple[click.Parameter, ...] = (
+    click.Option(
+        ["--data-dir"],
+        metavar="FOLDER",
+        expose_value=False,
+        callback=_remember,
+        help="The collection. Else DATA_DIR, the current folder if it is one, ./data.",
+    ),
+    click.Option(
+        ["--json"],
+        is_flag=True,
+        expose_value=False,
+        callback=_remember,
+        help="JSON lines on a terminal too, as in a pipe.",
+    ),
+)
+
+
+class Command(click.Command):
+    """A command that has the options of all commands, as click adds `--help`: they are declared once."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        *own, help_option = super().get_params(ctx)
+        return [*own, *GLOBAL_OPTIONS, help_option]
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Also what an option reads beside its own names, as each field of a filter."""
+        found = super().shell_complete(ctx, incomplete)
+        if incomplete.startswith("-"):
+            more = (name for param in self.params for name in getattr(param, "spellings", ()))
+            found += [CompletionItem(name) for name in more if name.startswith(incomplete)]
+        return found
+
+
+class Group(Command, click.Group):
+    """Commands below one word."""
 
 
 def _body(target: str, needs: Needs) -> Callable[..., int]:
@@ -74,10 +94,10 @@ def command(
     passes_on: bool = False,
 ) -> click.Command:
     """A command whose body is ``module:function``. ``passes_on``: options that it does not know are arguments."""
-    return click.Command(
+    return Command(
         name,
         callback=_body(f"archivebox.cli.{target}", needs),
-        params=[*params, *global_options()],
+        params=list(params),
         help=text,
         short_help=_first_sentence(text),
         hidden=hidden,
@@ -85,7 +105,7 @@ def command(
     )
 
 
-class CommandGroup(click.Group):
+class CommandGroup(Group):
     """Commands on one kind of thing; of those that are not among them it says what does instead."""
 
     instead: Mapping[str, str]
@@ -102,9 +122,7 @@ def group(
     name: str, text: str, commands: Sequence[click.Command], instead: Mapping[str, str] | None = None
 ) -> click.Group:
     """``instead``: names that people may type for commands that make no sense here → what to use."""
-    made = CommandGroup(
-        name, commands, help=text, short_help=_first_sentence(text), params=global_options(), no_args_is_help=True
-    )
+    made = CommandGroup(name, commands, help=text, short_help=_first_sentence(text), no_args_is_help=True)
     made.instead = instead or {}
     return made
 

@@ -7,9 +7,9 @@ from uuid import UUID
 from django.db.models import F, QuerySet
 from django.db.models.expressions import OrderBy
 
-from archivebox.cli.columns import SNAPSHOT, ColumnFilter
 from archivebox.cli.conditions import condition_of
 from archivebox.cli.errors import BadInputError
+from archivebox.cli.fields import SNAPSHOT, Field
 from archivebox.cli.output import Column, Output, Record
 from archivebox.cli.records import pages, record_of
 from archivebox.cli.tables import write_csv, write_html
@@ -30,7 +30,6 @@ COLUMNS = (
     Column("title", "title"),
     Column("url", "url", wraps=True),
 )
-DOMAIN = ColumnFilter("domain", "Of this host.")
 SORTED_AS = {"created_at": "id", "added": "id", "timestamp": "bookmarked_at", "updated": "sealed_at"}
 """What is sorted by another column, or had another name in ArchiveBox 0.7."""
 OF_PAGES = {"newest": "-created_at", "oldest": "created_at", "host": "domain", "worst": "quality"}
@@ -60,12 +59,12 @@ class ListOptions(NamedTuple):
         """Whether it is neither a table nor JSON lines."""
         return self.csv is not None or self.html
 
-    def order(self, columns: Iterable[ColumnFilter]) -> tuple[OrderBy, ...]:
-        """The order that was asked for, to the last row; BadInputError where there is no such column."""
+    def order(self, fields: Iterable[Field]) -> tuple[OrderBy, ...]:
+        """The order that was asked for, to the last row; BadInputError where there is no such field."""
         if self.sort is None:
             return ()
         name = self.sort.removeprefix("-")
-        known = {*(column.name for column in columns), *SORTED_AS}
+        known = {*(field.name for field in fields if field.is_column), *SORTED_AS}
         if name not in known:
             hint = did_you_mean(name, known, f"There are {', '.join(sorted(known))}.")
             raise BadInputError(f"This list has no order by {name!r}. {hint}")
@@ -105,28 +104,28 @@ def show_model(
     out: Output,
     shown: Sequence[Column],
     rows: "QuerySet[Model]",
-    columns: Sequence[ColumnFilter],
+    fields: Sequence[Field],
     given: Mapping[str, Any],
     *,
     records: Callable[[list[Model]], Iterable[Record]] | None = None,
     sort: str | None = None,
     empty: str = "",
 ) -> int:
-    """Rows of a model that have what was ``given`` for their columns. Returns 0, the exit status.
+    """Rows of a model that have what was ``given`` for their fields. Returns 0, the exit status.
 
     ``records``: those of one page of rows; ``sort``: their order where none was asked for.
     """
     wanted = ListOptions(given["limit"], given["sort"] or sort, given["csv"], with_headers=given["with_headers"])
-    chosen = rows.filter(condition_of(rows.model, columns, given))
+    chosen = rows.filter(condition_of(rows.model, fields, given["where"]))
     made = records or (lambda page: map(record_of, page))
-    found = pages(chosen, wanted.bound(out), wanted.order(columns))
+    found = pages(chosen, wanted.bound(out), wanted.order(fields))
     show_rows(out, shown, (record for page in found for record in made(page)), wanted, empty=empty)
     return 0
 
 
 def show(out: Output, rows: SnapshotQuerySet, wanted: ListOptions = ListOptions()) -> None:  # noqa: B008 - immutable
     """Snapshots, the newest first unless another order was asked for."""
-    order = wanted._replace(sort=OF_PAGES.get(wanted.sort or "", wanted.sort)).order((*SNAPSHOT, DOMAIN))
+    order = wanted._replace(sort=OF_PAGES.get(wanted.sort or "", wanted.sort)).order(SNAPSHOT)
     bound = wanted.bound(out)
     shown = show_rows(out, COLUMNS, snapshot_records(rows, bound, order), wanted, empty="No snapshot matches.")
     if out.is_for_people and wanted.limit is None and shown == ON_A_TERMINAL:

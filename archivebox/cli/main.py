@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from archivebox.cli.declare import global_options
+from archivebox.cli.declare import Group
 from archivebox.cli.former import INSTEAD, translated
 from archivebox.cli.output import Output
 from archivebox.cli.session import BAD_INPUT
@@ -23,7 +23,7 @@ PACKAGES = {"import": "import_"}
 """Those whose package has another name, as theirs is a keyword of Python."""
 
 
-class LazyGroup(click.Group):
+class LazyGroup(Group):
     """Every command of the program, each declared in a package that is imported when it is wanted."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -67,7 +67,6 @@ def _help_without_command() -> None:
 PROGRAM = LazyGroup(
     "archivebox",
     help="Keep web pages for decades.\n\n`archivebox add URL` archives a page; `archivebox server` shows your archive.",
-    params=global_options(),
     no_args_is_help=False,
     invoke_without_command=True,
     callback=_help_without_command,

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import click
 
-from archivebox.cli.columns import FORMATS, SORT, ColumnFilter, column_options, lookups_text
 from archivebox.cli.declare import LIMIT, command, flag, words
+from archivebox.cli.fields import FORMATS, SORT, Field, filters
 from archivebox.cli.session import Needs
 
 EVERY_ROW = flag("--all", "every", text="Every one.")
@@ -21,13 +21,13 @@ READS = (
 def list_command(
     model: str,
     what: str,
-    columns: Sequence[ColumnFilter],
+    fields: Sequence[Field],
     example: str,
     more: Sequence[click.Parameter] = (),
 ) -> click.Command:
     """``what``: sentences; ``example``: of a pipe."""
-    text = f"{what}\n\n{example}\n\n{lookups_text(columns)}"
-    options = [*more, *column_options(columns), LIMIT, SORT, *FORMATS]
+    text = f"{what}\n\n{example}"
+    options = [*more, *filters(fields), LIMIT, SORT, *FORMATS]
     return command("list", f"{model}.body:list_", text, options, needs=Needs.READING)
 
 
@@ -42,11 +42,9 @@ def update_command(
 def delete_command(
     model: str,
     what: str,
-    columns: Sequence[ColumnFilter],
+    fields: Sequence[Field],
     example: str,
     chosen: click.Parameter = IDS_OR_STDIN,
 ) -> click.Command:
     text = f"{what} {READS} It asks first, unless --yes is given.\n\n{example}"
-    return command(
-        "delete", f"{model}.changes:delete", text, [chosen, EVERY_ROW, *column_options(columns), YES, DRY_RUN]
-    )
+    return command("delete", f"{model}.changes:delete", text, [chosen, EVERY_ROW, *filters(fields), YES, DRY_RUN])

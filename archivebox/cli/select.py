@@ -8,16 +8,17 @@ from django.db.models import Q
 
 from archivebox.base_models.keylist import key_list
 from archivebox.base_models.visibility import EVERYTHING
-from archivebox.cli.columns import SNAPSHOT
 from archivebox.cli.conditions import KEY_STEP, condition_of
 from archivebox.cli.errors import BadInputError
+from archivebox.cli.fields import SNAPSHOT
 from archivebox.cli.values import find, href, moment
 from archivebox.core.models import Snapshot
 from archivebox.core.snapshot import SnapshotQuerySet
-from archivebox.crawls.models import Crawl
 from archivebox.lib.patterns import compile_patterns
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.query import QueryError, select, times
+
+NOTHING_ASKED: Mapping[str, str] = {}
 
 
 def find_snapshot(text: str) -> Snapshot:
@@ -31,47 +32,30 @@ def find_snapshot(text: str) -> Snapshot:
     return found
 
 
-def is_chosen(options: Mapping[str, object]) -> bool:
+def is_chosen(which: tuple[str, ...], where: Mapping[str, str]) -> bool:
     """Whether anything was said about which rows are meant."""
-    said = (value for name, value in options.items() if name not in ("filter_type", "limit"))
-    return any(value is not None and value is not False and value not in ((), "") for value in said)
+    return bool(which) or any(where.values())
 
 
 def snapshots(
     *,
     which: tuple[str, ...] = (),
-    query: str | None = None,
-    tag: str | None = None,
-    domain: str | None = None,
-    status: str | None = None,
-    crawl: str | None = None,
-    before: str | None = None,
-    after: str | None = None,
+    where: Mapping[str, str] = NOTHING_ASKED,
     filter_type: str | None = None,
     retired: bool = False,
-    **columns: object,
 ) -> SnapshotQuerySet:
-    """The Snapshots that all of these options speak of."""
+    """The Snapshots that all of these speak of."""
     rows: SnapshotQuerySet = Snapshot.objects.filter(retired_at__isnull=not retired)
-    if query:
+    if query := where.get("query"):
         rows = of_query(query, among=rows)
     if which:
         rows = rows.filter(
             _named(which, retired=retired) if filter_type in (None, "exact") else like(filter_type, which)
         )
-    if tag:
-        rows = rows.filter(tags__name__iexact=tag)
-    if domain:
-        rows = rows.filter(_of_host(domain))
-    if status:
-        rows = rows.filter(status__in=status.split(","))
-    if crawl:
-        rows = rows.filter(crawl=find(Crawl, crawl))
-    if before:
-        rows = rows.filter(id__lt=times.floor_of(moment(before)))
-    if after:
-        rows = rows.filter(id__gte=times.floor_of(moment(after)))
-    return rows.filter(condition_of(Snapshot, SNAPSHOT, columns))
+    for name, condition in _OWN.items():
+        if text := where.get(name):
+            rows = rows.filter(condition(text))
+    return rows.filter(condition_of(Snapshot, SNAPSHOT, where))
 
 
 def of_query(query: str, *, among: SnapshotQuerySet | None = None) -> SnapshotQuerySet:
@@ -146,6 +130,13 @@ def _of_host(text: str) -> Q:
     return Q(domain=domain) | Q(domain__startswith=f"{domain}_", domain__regex="_[0-9]+$")
 
 
+_OWN: dict[str, Callable[[str], Q]] = {
+    "tag": lambda text: Q(tags__name__iexact=text),
+    "domain": _of_host,
+    "before": lambda text: Q(pk__lt=times.floor_of(moment(text))),
+    "after": lambda text: Q(pk__gte=times.floor_of(moment(text))),
+}
+"""What fields of a meaning of their own ask for; a query besides."""
 _LIKE: dict[str, Callable[[str], Q]] = {
     "substring": _url_has,
     "domain": _of_host,

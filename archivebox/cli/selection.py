@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -10,11 +10,11 @@ from django.db.models import QuerySet
 from archivebox.base_models.keylist import key_list
 from archivebox.base_models.rows import Row
 from archivebox.cli import stdin
-from archivebox.cli.columns import ColumnFilter
 from archivebox.cli.conditions import condition_of
 from archivebox.cli.errors import BadInputError
+from archivebox.cli.fields import Field
 from archivebox.cli.output import Output, counted
-from archivebox.cli.select import is_chosen, snapshots
+from archivebox.cli.select import NOTHING_ASKED, is_chosen, snapshots
 from archivebox.cli.stdin import STDIN, StdinRecord
 from archivebox.cli.values import Model, find
 from archivebox.core.models import ArchiveResult, Snapshot, Tag
@@ -41,18 +41,20 @@ def select_snapshots(
     every: bool,
     all_at_terminal: bool,
     which: tuple[str, ...],
+    where: Mapping[str, str] = NOTHING_ASKED,
+    filter_type: str | None = None,
     retired: bool = False,
     removes: bool = False,
     passes: bool = False,
-    **options: Any,
 ) -> Selected:
     """What was selected; BadInputError where nothing says which.
 
     ``removes``: only records of pages and crawls choose. ``passes``: other records are printed as they came.
     """
-    options["which"] = tuple(text for text in which if text != STDIN)
-    rows = snapshots(**options, retired=retired)
-    if reads_stdin(every=every, dash=STDIN in which, chosen=is_chosen(options), all_at_terminal=all_at_terminal):
+    named = tuple(text for text in which if text != STDIN)
+    rows = snapshots(which=named, where=where, filter_type=filter_type, retired=retired)
+    chosen = is_chosen(named, where)
+    if reads_stdin(every=every, dash=STDIN in which, chosen=chosen, all_at_terminal=all_at_terminal):
         keys = read_keys_from_stdin(out, removes=removes, passes=passes)
         return Selected(rows.filter(pk__in=key_list(keys)), by_records=True)
     return Selected(rows, by_records=False)
@@ -61,11 +63,11 @@ def select_snapshots(
 def select_rows(
     out: Output,
     model: type[Model],
-    columns: Sequence[ColumnFilter],
+    fields: Sequence[Field],
     *,
     every: bool,
     ids: tuple[str, ...],
-    options: Mapping[str, object],
+    where: Mapping[str, str] = NOTHING_ASKED,
 ) -> "QuerySet[Model]":
     """Rows of another model that were selected; BadInputError where nothing says which, or an id is none.
 
@@ -74,15 +76,13 @@ def select_rows(
     noun = str(model._meta.verbose_name)
     known, name_too = tuple(text for text in ids if text != STDIN), model is Tag
     keys = {(named(text) if name_too else find(model, text)).pk for text in known}
-    rows = model._default_manager.filter(condition_of(model, columns, options))
+    rows = model._default_manager.filter(condition_of(model, fields, where))
     said = (
         str(model._meta.verbose_name_plural),
         "names or options" if name_too else "ids or options",
         f"`archivebox {noun.replace(' ', '')} list`",
     )
-    if reads_stdin(
-        every=every, dash=STDIN in ids, chosen=bool(keys) or is_chosen(options), all_at_terminal=False, said=said
-    ):
+    if reads_stdin(every=every, dash=STDIN in ids, chosen=is_chosen(known, where), all_at_terminal=False, said=said):
         own, others = divided(stdin.read_records(out), model.__name__)
         tell_or_pass(out, others, passes=True)
         rows = rows.filter(pk__in=key_list(_tag_keys(own) if name_too else require_ids(model, own, must_have_id=True)))

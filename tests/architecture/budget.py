@@ -39,7 +39,10 @@ def package_sizes() -> tuple[Sizes, Sizes]:
 
 
 def count_options(command: click.Command) -> int:
-    """Options of a command and of those below it; each that stands at two commands counts twice."""
+    """Options of a command and of those below it; each that stands at two commands counts twice.
+
+    Not those that all commands have, as `--help`: they are declared once.
+    """
     own = sum(isinstance(parameter, click.Option) for parameter in command.params)
     if not isinstance(command, click.Group):
         return own

@@ -82,7 +82,8 @@ def mistake_in(words: list[str]) -> str:
             if inner is None:
                 return word
             command = inner
-        known = {option for one in command.params for option in one.opts} | {"--help"}
+        params = command.get_params(click.Context(command))
+        known = {option for one in params for option in (*one.opts, *getattr(one, "spellings", ()))} | {"--help"}
         if word.startswith("--") and word.partition("=")[0] not in known:
             return word
     return ""

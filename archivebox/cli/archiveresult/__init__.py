@@ -2,8 +2,8 @@
 
 import click
 
-from archivebox.cli.columns import ARCHIVERESULT, FILTERS
 from archivebox.cli.declare import PLUGINS, command, flag, group, option, words
+from archivebox.cli.fields import ARCHIVERESULT, PAGE_FILTERS
 from archivebox.cli.model_commands import EVERY_ROW, READS, list_command, update_command
 
 COMMAND = group(
@@ -18,7 +18,7 @@ COMMAND = group(
             "archivebox snapshot list --tag news | archivebox archiveresult create --plugins pdf | archivebox run",
             [
                 words("which", "[URL|ID|-]..."),
-                *FILTERS,
+                *PAGE_FILTERS,
                 option("--snapshot", "--snapshot-id", text="For this page.", metavar="ID"),
                 EVERY_ROW,
                 PLUGINS,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from archivebox.base_models.keylist import key_list
-from archivebox.cli.columns import ARCHIVERESULT
+from archivebox.cli.fields import ARCHIVERESULT
 from archivebox.cli.listing import show_model
 from archivebox.cli.output import Column, Record
 from archivebox.cli.records import record_of

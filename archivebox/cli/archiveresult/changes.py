@@ -5,8 +5,8 @@ from typing import Any
 from archivebox.base_models.keylist import key_list
 from archivebox.cli import settings
 from archivebox.cli.archiveresult.body import records_of
-from archivebox.cli.columns import ARCHIVERESULT
 from archivebox.cli.errors import BadInputError
+from archivebox.cli.fields import ARCHIVERESULT
 from archivebox.cli.output import counted
 from archivebox.cli.records import pages
 from archivebox.cli.selection import select_rows, select_snapshots
@@ -51,7 +51,7 @@ def create(
 def update(session: Session, *, ids: tuple[str, ...], every: bool, status: str | None) -> int:
     if status is None:
         raise BadInputError("Say what to change: --status queued has results run again.")
-    rows = select_rows(session.out, ArchiveResult, ARCHIVERESULT, every=every, ids=ids, options={})
+    rows = select_rows(session.out, ArchiveResult, ARCHIVERESULT, every=every, ids=ids)
     keys = list(rows.values_list("pk", flat=True))
     results = ArchiveResult.objects.filter(pk__in=key_list(keys)).select_related("snapshot")
     count = retry_results(results)

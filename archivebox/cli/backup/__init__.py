@@ -2,7 +2,7 @@
 
 import click
 
-from archivebox.cli.declare import command, flag, global_options, option, word
+from archivebox.cli.declare import Group, command, flag, option, word
 from archivebox.cli.session import Needs
 
 DESTINATION = word("destination", "DEST")
@@ -22,7 +22,7 @@ _WITH = option("--with", "also", text="Also these; may be given more than once."
 _REREAD = flag("--verify", "reread", text="Read what is there before it is linked, and replace damaged files.")
 
 
-class BackupGroup(click.Group):
+class BackupGroup(Group):
     """`backup DEST` makes a backup; the first word may also say what else is to be done."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -66,6 +66,5 @@ COMMAND = BackupGroup(
     ],
     help="Back up the collection, and manage its backups.\n\n`archivebox backup DEST` makes one.",
     short_help="Back up the collection, and manage its backups",
-    params=global_options(),
     no_args_is_help=True,
 )

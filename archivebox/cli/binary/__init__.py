@@ -1,7 +1,7 @@
 """Owns the options of `archivebox binary`."""
 
-from archivebox.cli.columns import BINARY
 from archivebox.cli.declare import command, group, words
+from archivebox.cli.fields import BINARY
 from archivebox.cli.model_commands import EVERY_ROW, READS, delete_command, list_command
 from archivebox.cli.session import Needs
 

@@ -3,8 +3,8 @@
 import click
 
 from archivebox.cli.add import CRAWL_OPTIONS
-from archivebox.cli.columns import CRAWL
 from archivebox.cli.declare import IDS, command, flag, group, option, word, words
+from archivebox.cli.fields import CRAWL
 from archivebox.cli.model_commands import delete_command, list_command, update_command
 
 BEGINS_AS = option(

@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Count
 
 from archivebox.base_models.work import WorkItem
-from archivebox.cli.columns import CRAWL
+from archivebox.cli.fields import CRAWL
 from archivebox.cli.listing import show_model
 from archivebox.cli.output import Column
 from archivebox.cli.records import pages, record_of

@@ -5,10 +5,10 @@ from typing import Any
 
 from archivebox.cli.add.body import accept_given, refuse_early
 from archivebox.cli.add.piped import PipedInput
-from archivebox.cli.columns import CRAWL
 from archivebox.cli.crawl.body import COLUMNS, with_counts
 from archivebox.cli.deleting import confirm
 from archivebox.cli.errors import BadInputError
+from archivebox.cli.fields import CRAWL
 from archivebox.cli.output import counted
 from archivebox.cli.records import pages
 from archivebox.cli.selection import select_rows
@@ -56,7 +56,7 @@ def update(
     if status is None and label is None and max_depth is None:
         raise BadInputError("Say what to change: --status, --label or --max-depth.")
     code = 0
-    for page in pages(select_rows(session.out, Crawl, CRAWL, every=every, ids=ids, options={})):
+    for page in pages(select_rows(session.out, Crawl, CRAWL, every=every, ids=ids)):
         for crawl in page:
             if label is not None:
                 Crawl.objects.filter(pk=crawl.pk).update(label=label[:255])
@@ -71,8 +71,10 @@ def update(
     return code
 
 
-def delete(session: Session, *, ids: tuple[str, ...], every: bool, yes: bool, dry_run: bool, **given: Any) -> int:
-    rows = select_rows(session.out, Crawl, CRAWL, every=every, ids=ids, options=given)
+def delete(
+    session: Session, *, ids: tuple[str, ...], where: Mapping[str, str], every: bool, yes: bool, dry_run: bool
+) -> int:
+    rows = select_rows(session.out, Crawl, CRAWL, every=every, ids=ids, where=where)
     found = [crawl for page in pages(rows) for crawl in page]
     if not found:
         session.out.say("No crawl was chosen. Nothing was done.")

@@ -2,8 +2,8 @@
 
 import click
 
-from archivebox.cli.columns import MACHINE
 from archivebox.cli.declare import command, flag, group, option, word
+from archivebox.cli.fields import MACHINE
 from archivebox.cli.model_commands import list_command
 
 WHICH = word("id", "ID|here")

@@ -7,9 +7,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from archivebox.cli.columns import MACHINE
 from archivebox.cli.config.places import find_machine
 from archivebox.cli.errors import BadInputError
+from archivebox.cli.fields import MACHINE
 from archivebox.cli.listing import show_model
 from archivebox.cli.output import Column, Record
 from archivebox.cli.records import record_of

@@ -1,7 +1,7 @@
 """Owns the options of `archivebox persona`."""
 
-from archivebox.cli.columns import FORMATS
 from archivebox.cli.declare import LIMIT, command, flag, group, option, word, words
+from archivebox.cli.fields import FORMATS, PERSONA, filters
 from archivebox.cli.former import former_options
 from archivebox.cli.model_commands import DRY_RUN, EVERY_ROW, READS, YES
 
@@ -14,8 +14,7 @@ COMMAND = group(
             "persona.body:list_",
             "Personas of this collection.\n\narchivebox persona list --name__icontains old | archivebox persona delete",
             [
-                option("--name", text="Of this name.", metavar="NAME"),
-                option("--name__icontains", text="Whose name has this in it.", metavar="TEXT"),
+                *filters(PERSONA),
                 LIMIT,
                 *FORMATS,
             ],

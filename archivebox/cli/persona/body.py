@@ -47,16 +47,16 @@ def refuse_early(params: Mapping[str, object]) -> None:
 def list_(
     session: Session,
     *,
-    name: str | None,
-    name__icontains: str | None,
+    where: Mapping[str, str],
     limit: int | None,
     csv: str | None,
     with_headers: bool,
 ) -> int:
+    part = where.get("name__icontains", "").lower()
     found = [
         persona_record(persona)
         for persona in personas.all_of(session)
-        if name in (None, persona.name) and (name__icontains or "").lower() in persona.name.lower()
+        if where.get("name", persona.name) == persona.name and part in persona.name.lower()
     ]
     options = ListOptions(csv=csv, with_headers=with_headers)
     show_rows(session.out, COLUMNS, found[:limit], options, empty="No persona matches.")

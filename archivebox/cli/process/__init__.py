@@ -2,12 +2,11 @@
 
 import click
 
-from archivebox.cli.columns import PROCESS
 from archivebox.cli.declare import IDS, command, flag, group, option, word
+from archivebox.cli.fields import PROCESS
 from archivebox.cli.model_commands import list_command
 
 _RUNNING = flag("--running", text="Only running processes.")
-_TYPES = ("cli", "supervisord", "orchestrator", "worker", "hook", "binary")
 
 COMMAND = group(
     "process",
@@ -20,10 +19,7 @@ COMMAND = group(
             "archivebox process list --failed --plugin ytdlp --limit 20 | jq -r .stderr",
             [
                 _RUNNING,
-                option("--type", text="Only of this kind.", type=click.Choice(_TYPES)),
                 flag("--failed", text="Only those that did not end with 0."),
-                option("--snapshot", "--snapshot-id", text="That served this snapshot.", metavar="ID"),
-                option("--crawl", "--crawl-id", text="That served this crawl.", metavar="ID"),
             ],
         ),
         command(

@@ -2,15 +2,15 @@
 
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from archivebox.base_models.wakeups import wake_local_workers
 from archivebox.base_models.work import Request
-from archivebox.cli.columns import PROCESS
 from archivebox.cli.errors import BadInputError
+from archivebox.cli.fields import PROCESS
 from archivebox.cli.listing import show_model
 from archivebox.cli.output import Column, Node, Record
 from archivebox.cli.records import record_of
@@ -53,27 +53,25 @@ def list_(
     session: Session,
     *,
     running: bool,
-    type: str | None,  # noqa: A002 - the option's name
     failed: bool,
-    snapshot: str | None,
-    crawl: str | None,
+    where: Mapping[str, str],
     **given: Any,
 ) -> int:
     Process.cleanup_stale_running()
     rows = Process.objects.running() if running else Process.objects.all()
-    if type:
-        rows = rows.of_type(type)
     if failed:
         rows = rows.failed()
-    if snapshot:
+    if kind := where.get("type"):
+        rows = rows.of_type(kind)
+    if snapshot := where.get("snapshot"):
         rows = rows.serving(snapshot_id=find(Snapshot, snapshot).pk)
-    if crawl:
+    if crawl := where.get("crawl"):
         rows = rows.serving(crawl_id=find(Crawl, crawl).pk)
 
     def records(page: list[Process]) -> Iterator[Record]:
         return map(_record, page)
 
-    return show_model(session.out, COLUMNS, rows, PROCESS, given, records=records, empty="None.")
+    return show_model(session.out, COLUMNS, rows, PROCESS, {**given, "where": where}, records=records, empty="None.")
 
 
 def tree(session: Session, *, id: str | None, running: bool, limit: int) -> int:  # noqa: A002

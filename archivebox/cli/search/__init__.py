@@ -1,7 +1,7 @@
 """Owns the options of `archivebox search`."""
 
-from archivebox.cli.columns import FILTERS, FORMATS, HTML, SNAPSHOT_LOOKUPS, SORT
 from archivebox.cli.declare import LIMIT, command, words
+from archivebox.cli.fields import FORMATS, HTML, PAGE_FILTERS, SORT
 from archivebox.cli.session import Needs
 
 COMMAND = command(
@@ -12,8 +12,7 @@ COMMAND = command(
     "after: before: plugin: status: reason: type: mime: http: quality: crawl: id:, with and, or, not and brackets. The "
     "best come first, unless --sort names newest, oldest, title, host, size, worst, or a column.\n\n"
     "archivebox search 'pears host:example.org (#fruit or title:orchard) not is:failed'\n\n"
-    "archivebox search 'is:failed host:example.org' | archivebox update\n\n"
-    f"{SNAPSHOT_LOOKUPS}",
-    [words("terms", "QUERY...", required=True), *FILTERS, LIMIT, SORT, *FORMATS, HTML],
+    "archivebox search 'is:failed host:example.org' | archivebox update",
+    [words("terms", "QUERY...", required=True), *PAGE_FILTERS, LIMIT, SORT, *FORMATS, HTML],
     needs=Needs.READING,
 )

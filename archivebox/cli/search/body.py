@@ -6,9 +6,9 @@ from typing import Any
 
 from archivebox.base_models.paging import Order
 from archivebox.base_models.visibility import EVERYTHING
-from archivebox.cli.columns import SNAPSHOT
 from archivebox.cli.errors import BadInputError
-from archivebox.cli.listing import COLUMNS, DOMAIN, SORTED_AS, ListOptions, came_to_of, show_rows
+from archivebox.cli.fields import SNAPSHOT
+from archivebox.cli.listing import COLUMNS, SORTED_AS, ListOptions, came_to_of, show_rows
 from archivebox.cli.output import Output
 from archivebox.cli.records import record_of
 from archivebox.cli.select import is_chosen, pointed_at, snapshots
@@ -28,7 +28,7 @@ def run(session: Session, *, terms: tuple[str, ...], **choice: Any) -> int:
     query = " ".join(terms)
     if not query.strip():
         raise BadInputError("Enter at least one word to search for.")
-    out, code, among = session.out, 0, snapshots(**choice) if is_chosen(choice) else None
+    out, code, among = session.out, 0, snapshots(**choice) if is_chosen((), choice["where"]) else None
     try:
         selection = chosen(query, EVERYTHING, among=among)
     except QueryError as error:
@@ -44,7 +44,7 @@ def _order(wanted: ListOptions) -> Order | None:
     """None: the best first."""
     if wanted.sort is None or wanted.sort in ORDERS:
         return ORDERS.get(wanted.sort or "")
-    wanted.order((*SNAPSHOT, DOMAIN))  # refuses what is no column
+    wanted.order(SNAPSHOT)  # refuses what is no field
     name = wanted.sort.removeprefix("-")
     column = SORTED_AS.get(name, name)
     return Order("" if column == "id" else column, descending=wanted.sort.startswith("-"))

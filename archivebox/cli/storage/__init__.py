@@ -1,10 +1,8 @@
 """Owns the options of `archivebox storage`."""
 
-import click
+from archivebox.cli.declare import Group, command, flag, option
 
-from archivebox.cli.declare import command, flag, global_options, option
-
-COMMAND = click.Group(
+COMMAND = Group(
     "storage",
     commands=[
         command(
@@ -39,6 +37,5 @@ COMMAND = click.Group(
         ),
     ],
     help="Maintain storage: files that pages share on the disk, and the object store.",
-    params=global_options(),
     no_args_is_help=True,
 )

@@ -1,7 +1,7 @@
 """Owns the options of `archivebox tag`."""
 
-from archivebox.cli.columns import TAG
 from archivebox.cli.declare import command, flag, group, option, words
+from archivebox.cli.fields import TAG
 from archivebox.cli.model_commands import delete_command, list_command, update_command
 
 NAMES = words("ids", "[NAME|-]...")

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db.models import Count
 
-from archivebox.cli.columns import TAG
+from archivebox.cli.fields import TAG
 from archivebox.cli.listing import show_model
 from archivebox.cli.output import Column, Record
 from archivebox.cli.records import record_of

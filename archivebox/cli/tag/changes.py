@@ -1,11 +1,11 @@
 """Owns `archivebox tag create`, `update` and `delete`."""
 
-from typing import Any
+from collections.abc import Mapping
 
 from archivebox.base_models.transactions import write_transaction
-from archivebox.cli.columns import TAG
 from archivebox.cli.deleting import confirm
 from archivebox.cli.errors import BadInputError
+from archivebox.cli.fields import TAG
 from archivebox.cli.output import counted
 from archivebox.cli.selection import select_rows
 from archivebox.cli.session import Session
@@ -26,7 +26,7 @@ def create(session: Session, *, names: tuple[str, ...]) -> int:
 def update(session: Session, *, ids: tuple[str, ...], every: bool, name: str | None, merge: bool) -> int:
     if name is None:
         raise BadInputError("Say what to change: --name gives a tag another name.")
-    tags = list(select_rows(session.out, Tag, TAG, every=every, ids=ids, options={}).order_by("name"))
+    tags = list(select_rows(session.out, Tag, TAG, every=every, ids=ids).order_by("name"))
     if len(tags) > 1 and not merge:
         raise BadInputError(f"{len(tags):,} tags cannot have one name: --merge makes them one. Nothing was done.")
     _print(session, [_renamed(tags, name, may_merge=merge)] if tags else [])
@@ -49,8 +49,10 @@ def _renamed(tags: list[Tag], name: str, *, may_merge: bool) -> Tag:
     return first
 
 
-def delete(session: Session, *, ids: tuple[str, ...], every: bool, yes: bool, dry_run: bool, **given: Any) -> int:
-    tags = list(select_rows(session.out, Tag, TAG, every=every, ids=ids, options=given).order_by("name"))
+def delete(
+    session: Session, *, ids: tuple[str, ...], where: Mapping[str, str], every: bool, yes: bool, dry_run: bool
+) -> int:
+    tags = list(select_rows(session.out, Tag, TAG, every=every, ids=ids, where=where).order_by("name"))
     if not tags:
         session.out.say("No tag was chosen. Nothing was done.")
         return 0

@@ -1,0 +1,281 @@
+"""Which fields of each model a command line selects by, and the one option that reads them.
+
+`--url__icontains pears` and `--where url__icontains=pears` are the same: a field, behind two underscores a lookup of
+Django's, and a value. `--fields` names all of a command.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from archivebox.cli.declare import flag, option
+from archivebox.lib.suggestions import did_you_mean
+
+
+class ValueKind(Enum):
+    """What a field holds, and so the lookups of it that are of use."""
+
+    TEXT = ("exact", "iexact", "icontains", "istartswith", "iendswith", "in")
+    NUMBER = ("exact", "gt", "gte", "lt", "lte", "in")
+    TIME = ("gt", "gte", "lt", "lte")
+    KEY = ("exact", "in")
+    NAME = ("exact", "icontains")
+    OWN = ("exact",)
+    """Has a meaning of its own, which the command knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field as it is asked for: its name is that of the record's field, without ``_id``."""
+
+    name: str
+    text: str
+    kind: ValueKind = ValueKind.TEXT
+    choices: tuple[str, ...] = ()
+    exact: str = "exact"
+    """The lookup of the field's name alone."""
+    short: str = ""
+    """An option of one letter."""
+    is_column: bool = True
+    """Whether lists can be sorted by it."""
+
+    @property
+    def lookups(self) -> tuple[str, ...]:
+        return ("exact", "in") if self.choices and self.kind is ValueKind.TEXT else self.kind.value
+
+    @property
+    def meaning(self) -> str:
+        return f"{self.text.rstrip('.')}: {', '.join(self.choices)}." if self.choices else self.text
+
+    def options(self, lookup: str) -> list[str]:
+        """How an option that asks for it is spelled: with dashes or underscores, an id also with ``-id`` behind it."""
+        if lookup != "exact":
+            names = [f"{self.name}__{lookup}"]
+        else:
+            names = [self.name, *([f"{self.name}_id"] if self.name in WITH_ID else [])]
+        spelled = (f"--{name}" for one in names for name in (one.replace("_", "-") if lookup == "exact" else one, one))
+        return [*dict.fromkeys(spelled), *([self.short] if self.short and lookup == "exact" else [])]
+
+
+WITH_ID = frozenset({"snapshot", "crawl", "schedule", "machine"})
+STATUSES = ("queued", "started", "sealed", "paused", "cancelled")
+RESULT_STATUSES = ("queued", "started", "backoff", "succeeded", "noresults", "failed", "skipped")
+BINARY_STATUSES = ("queued", "started", "succeeded", "failed")
+PROCESS_STATUSES = ("queued", "running", "exited")
+PROCESS_TYPES = ("cli", "supervisord", "orchestrator", "worker", "hook", "binary")
+
+SNAPSHOT = (
+    Field("query", "That this query means: 'host:example.org -#read', see `archivebox search`.", ValueKind.OWN,
+          short="-q", is_column=False),
+    Field("tag", "With this tag.", ValueKind.OWN, short="-t", is_column=False),
+    Field("domain", "Of this host; without a port, on every port.", ValueKind.OWN),
+    Field("status", "In this status.", choices=STATUSES),
+    Field("crawl", "Of this crawl: its id.", ValueKind.KEY),
+    Field("before", "Added before: a date, seconds since 1970, or an age such as 30d.", ValueKind.OWN, is_column=False),
+    Field("after", "Added since: a date, seconds since 1970, or an age such as 7d.", ValueKind.OWN, is_column=False),
+    Field("url", "With this URL."),
+    Field("title", "With this title."),
+    Field("final_url", "That redirects led to."),
+    Field("mime_type", "Of this media type."),
+    Field("http_status", "With this status of HTTP.", ValueKind.NUMBER),
+    Field("depth", "So many links away from a URL that was given.", ValueKind.NUMBER),
+    Field("size", "Of so many bytes.", ValueKind.NUMBER),
+    Field("quality", "Of this quality, in percent.", ValueKind.NUMBER),
+    Field("visibility", "Seen by these.", choices=("public", "members", "private")),
+    Field("bookmarked_at", "Dated so by the list that named it.", ValueKind.TIME),
+    Field("created_at", "Added then.", ValueKind.TIME),
+    Field("sealed_at", "Done then.", ValueKind.TIME),
+)  # fmt: skip
+CRAWL = (
+    Field("status", "In this status.", choices=STATUSES),
+    Field("label", "With this label."),
+    Field("urls", "With these URLs."),
+    Field("tags_str", "With these tags."),
+    Field("persona", "That visits pages as this persona."),
+    Field("max_depth", "That follows links so many steps away.", ValueKind.NUMBER),
+    Field("schedule", "Of this schedule: its id.", ValueKind.KEY),
+    Field("created_at", "Added then.", ValueKind.TIME),
+)
+ARCHIVERESULT = (
+    Field("status", "In this status.", choices=RESULT_STATUSES),
+    Field("plugin", "Of this plugin."),
+    Field("hook_name", "Of this hook: the name of its file."),
+    Field("reason", "Failed or skipped for this reason: a code."),
+    Field("snapshot", "Of this page: its id.", ValueKind.KEY),
+    Field("output_str", "That says this of itself."),
+    Field("output_size", "Of so many bytes.", ValueKind.NUMBER),
+    Field("attempts", "Tried so often.", ValueKind.NUMBER),
+    Field("start_ts", "Begun then.", ValueKind.TIME),
+    Field("end_ts", "Ended then.", ValueKind.TIME),
+)
+TAG = (
+    Field("name", "Of this name, whatever its case.", exact="iexact"),
+    Field("created_at", "Made then.", ValueKind.TIME),
+)
+BINARY = (
+    Field("name", "Of this name."),
+    Field("status", "In this status.", choices=BINARY_STATUSES),
+    Field("version", "Of this version."),
+    Field("binprovider", "From this provider."),
+    Field("abspath", "At this path."),
+)
+PROCESS = (
+    Field("type", "Of this kind.", ValueKind.OWN, PROCESS_TYPES, is_column=False),
+    Field("snapshot", "That served this page: its id.", ValueKind.OWN, is_column=False),
+    Field("crawl", "That served this crawl: its id.", ValueKind.OWN, is_column=False),
+    Field("status", "In this status.", choices=PROCESS_STATUSES),
+    Field("plugin", "Of this plugin."),
+    Field("hook_name", "Of this hook: the name of its file."),
+    Field("pid", "With this pid.", ValueKind.NUMBER),
+    Field("exit_code", "With this exit status.", ValueKind.NUMBER),
+    Field("end_reason", "Ended by this."),
+    Field("machine", "On this machine: its id.", ValueKind.KEY),
+    Field("started_at", "Started then.", ValueKind.TIME),
+    Field("ended_at", "Ended then.", ValueKind.TIME),
+)
+MACHINE = (
+    Field("hostname", "Of this name."),
+    Field("os_platform", "With this system."),
+    Field("seen_at", "Seen then.", ValueKind.TIME),
+)
+PERSONA = (Field("name", "Of this name.", ValueKind.NAME),)
+
+FORMER_STATUSES = {
+    "indexed": {},
+    "archived": {"status": "sealed"},
+    "unarchived": {"status__in": "queued,started,paused,cancelled"},
+}
+"""Statuses of ArchiveBox 0.7 → what is asked for instead."""
+FOLDER_STATUSES = ("present", "valid", "invalid", "duplicate", "orphaned", "corrupted", "unrecognized")
+"""Others of it, which said how folders and index agreed."""
+
+
+class FilterOption(click.Option):
+    """`--where FIELD[__LOOKUP]=VALUE`, and the same as an option for each field and lookup, which is declared nowhere.
+
+    Its value is field and lookup, as Django writes them, → what was typed; of two for the same the last one.
+    """
+
+    def __init__(self, fields: Sequence[Field]) -> None:
+        self.fields = fields
+        some = next(f"{one.name}__icontains" for one in fields if "icontains" in one.lookups)
+        super().__init__(
+            ["--where"],
+            multiple=True,
+            default=(),
+            metavar="FIELD[__LOOKUP]=VALUE",
+            callback=self._read,
+            help=f"Only those of which it holds; --FIELD[__LOOKUP] VALUE is the same, as --{some} pears. All that "
+            f"are given have to hold. FIELD is {', '.join(one.name for one in fields)}.",
+        )
+
+    @cached_property
+    def asked(self) -> Mapping[str, tuple[Field, str]]:
+        """``url``, ``url__icontains`` … → the field and its lookup."""
+        return {
+            field.name if lookup == "exact" else f"{field.name}__{lookup}": (field, lookup)
+            for field in self.fields
+            for lookup in field.lookups
+        }
+
+    @property
+    def spellings(self) -> Iterable[str]:
+        """All options that it reads beside its own."""
+        return (spelled for field, lookup in self.asked.values() for spelled in field.options(lookup))
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        super().add_to_parser(parser, ctx)
+        for name, (field, lookup) in self.asked.items():
+            parser.add_option(self, field.options(lookup), dest=f"where {name}")
+
+    def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> tuple[Any, ParameterSource]:
+        value, source = super().consume_value(ctx, opts)
+        typed = [f"{name}={opts[f'where {name}']}" for name in self.asked if f"where {name}" in opts]
+        return ((*value, *typed), ParameterSource.COMMANDLINE) if typed else (value, source)
+
+    def _read(self, _ctx: click.Context, _param: click.Parameter, pairs: Sequence[str]) -> dict[str, str]:
+        where: dict[str, str] = {}
+        for pair in pairs:
+            name, equals, value = pair.partition("=")
+            asked = name.strip().replace("-", "_")
+            if asked not in self.asked:
+                asked = asked.removesuffix("_id")
+            if not equals or asked not in self.asked:
+                hint = did_you_mean(asked, self.asked, "--fields names all.")
+                raise click.BadParameter(f"there is no field {name.strip()!r}. {hint}" if equals else
+                                         f"{pair!r} is not FIELD=VALUE or FIELD__LOOKUP=VALUE.")  # fmt: skip
+            where.update(self._checked(asked, value))
+        return where
+
+    def _checked(self, asked: str, value: str) -> Mapping[str, str]:
+        """The same, or what a former word asks for; UsageError for what is none of few words."""
+        field, lookup = self.asked[asked]
+        if lookup != "exact" or not field.choices or value in field.choices:
+            return {asked: value}
+        if self.fields is SNAPSHOT and field.name == "status" and value in FORMER_STATUSES:
+            return FORMER_STATUSES[value]
+        if self.fields is SNAPSHOT and field.name == "status" and value in FOLDER_STATUSES:
+            instead = (
+                "`archivebox snapshot verify` compares a page with its files, `archivebox doctor` looks at the rest"
+            )
+            raise click.BadParameter(f"there is no status {value!r} any more: {instead}.")
+        known = ", ".join(map(repr, field.choices))
+        raise click.BadParameter(f"{value!r} is not one of {known}.", param_hint=f"'{field.options('exact')[0]}'")
+
+
+def filters(fields: Sequence[Field]) -> list[click.Parameter]:
+    """What selects rows of a model, and the page of what there is."""
+
+    def show(ctx: click.Context, _param: click.Parameter, value: object) -> None:
+        if value and not ctx.resilient_parsing:
+            click.echo(fields_page(ctx, fields))
+            ctx.exit()
+
+    page = click.Option(
+        ["--fields"], is_flag=True, is_eager=True, expose_value=False, callback=show,
+        help="Show what each field means, and its lookups.",
+    )  # fmt: skip
+    return [FilterOption(fields), page]
+
+
+def fields_page(ctx: click.Context, fields: Sequence[Field]) -> str:
+    """Each field with what it means, and which fields have which lookups."""
+    formatter = ctx.make_formatter()
+    formatter.write_text(f"Fields of `{ctx.command_path}`: as --FIELD VALUE or --where FIELD=VALUE, with a lookup as "
+                         "--FIELD__LOOKUP VALUE or --where FIELD__LOOKUP=VALUE.")  # fmt: skip
+    formatter.write_paragraph()
+    formatter.write_dl([(", ".join(filter(None, (one.name, one.short))), one.meaning) for one in fields])
+    formatter.write_paragraph()
+    by_lookups: dict[tuple[str, ...], list[str]] = {}
+    for field in fields:
+        by_lookups.setdefault(field.lookups, []).append(field.name)
+    for lookups, names in by_lookups.items():
+        said = [lookup for lookup in lookups if lookup != "exact"]
+        if said:
+            alone = "" if "exact" in lookups else ", always with one"
+            formatter.write_text(f"{', '.join(names)}: {', '.join(said)}{alone}")
+    return formatter.getvalue().rstrip("\n")
+
+
+FILTER_TYPES = ("exact", "substring", "domain", "regex", "tag", "timestamp")
+PAGE_FILTERS: tuple[click.Parameter, ...] = (
+    *filters(SNAPSHOT),
+    option(
+        "--filter-type",
+        text="How to read arguments that are not ids: as URLs, parts of URLs, hosts, regular expressions, tags, times.",
+        type=click.Choice(FILTER_TYPES),
+    ),
+)
+"""Which Snapshots: :mod:`archivebox.cli.select` reads them."""
+
+SORT = option("--sort", text="In the order of this field; with - before it, the other way round.", metavar="FIELD")
+CSV = option("--csv", text="These fields of the records, separated by commas, as CSV.", metavar="FIELDS")
+WITH_HEADERS = flag("--with-headers", text="Begin CSV with the names of its fields, and HTML as a page.")
+HTML = flag("--html", text="A list of links, as HTML.")
+FORMATS: tuple[click.Parameter, ...] = (CSV, WITH_HEADERS)
+"""How a list is printed."""
