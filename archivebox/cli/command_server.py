@@ -5,7 +5,6 @@ folder, the environment and the signals of the process that was typed (:mod:`arc
 """
 
 import contextlib
-import importlib
 import io
 import json
 import logging
@@ -25,8 +24,8 @@ from uuid import UUID
 from django.db import connections
 
 from archivebox.base_models.work import RENEW_EVERY
+from archivebox.cli import add as _add  # noqa: F401 - what commands import is warm
 from archivebox.cli import administrator, handover
-from archivebox.cli.add import body as _add  # noqa: F401 - what commands import is warm
 from archivebox.cli.handover import CALLER, CommandRequest
 from archivebox.cli.main import main as run_command
 from archivebox.config.collection import CollectionError, choose_data_dir
@@ -272,6 +271,5 @@ def main(process_id: UUID, orchestrator_id: UUID, pulse: socket.socket) -> int:
 
 def _serve(pulse: socket.socket) -> None:
     plugins()
-    importlib.import_module("archivebox.cli.add")
     connections.close_all()  # none may be carried over a fork
     CommandServer(pulse).run()

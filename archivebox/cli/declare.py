@@ -1,4 +1,4 @@
-"""Owns how a command is declared: its options in its package, its body by name, imported when it runs.
+"""Owns how a command is declared: its options at once, its body by name, imported when it runs.
 
 Bodies import models, which need Django (0.3 s); `help` and completion need the options alone.
 """
@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import click
 from click.shell_completion import CompletionItem
 
+from archivebox.cli.fields import SNAPSHOT, Field, filters
 from archivebox.cli.session import Globals, Needs, carry_out
 from archivebox.lib.quantities import parse_size
 
@@ -176,3 +177,63 @@ BY_STDIN = (
     "among them."
 )
 """Of commands that :mod:`archivebox.cli.selection` serves."""
+
+# --- options of commands on rows ---
+
+FILTER_TYPES = ("exact", "substring", "domain", "regex", "tag", "timestamp")
+PAGE_FILTERS: tuple[click.Parameter, ...] = (
+    *filters(SNAPSHOT),
+    option(
+        "--filter-type",
+        text="How to read arguments that are not ids: as URLs, parts of URLs, hosts, regular expressions, tags, times.",
+        type=click.Choice(FILTER_TYPES),
+    ),
+)
+"""Which Snapshots: :mod:`archivebox.cli.selection` reads them."""
+
+SORT = option("--sort", text="In the order of this field; with - before it, the other way round.", metavar="FIELD")
+CSV = option("--csv", text="These fields of the records, separated by commas, as CSV.", metavar="FIELDS")
+WITH_HEADERS = flag("--with-headers", text="Begin CSV with the names of its fields, and HTML as a page.")
+HTML = flag("--html", text="A list of links, as HTML.")
+FORMATS: tuple[click.Parameter, ...] = (CSV, WITH_HEADERS)
+"""How a list is printed."""
+EVERY_ROW = flag("--all", "every", text="Every one.")
+YES = flag("--yes", "-y", text="Do it without asking.")
+DRY_RUN = flag("--dry-run", text="Only say what would be done.")
+IDS_OR_STDIN = words("ids", "[ID|-]...")
+READS = (
+    "Without arguments that select, records in a pipe or a file on stdin select; records of other types are printed "
+    "unchanged."
+)
+
+
+def list_command(
+    model: str,
+    what: str,
+    fields: Sequence[Field],
+    example: str,
+    more: Sequence[click.Parameter] = (),
+) -> click.Command:
+    """``what``: sentences; ``example``: of a pipe."""
+    text = f"{what}\n\n{example}"
+    options = [*more, *filters(fields), LIMIT, SORT, *FORMATS]
+    return command("list", f"{model}:list_", text, options, needs=Needs.READING)
+
+
+def update_command(
+    model: str, what: str, example: str, changes: Sequence[click.Parameter], chosen: click.Parameter = IDS_OR_STDIN
+) -> click.Command:
+    """``changes``: options that say what to change."""
+    text = f"{what} {READS}\n\n{example}"
+    return command("update", f"{model}:update", text, [chosen, EVERY_ROW, *changes])
+
+
+def delete_command(
+    model: str,
+    what: str,
+    fields: Sequence[Field],
+    example: str,
+    chosen: click.Parameter = IDS_OR_STDIN,
+) -> click.Command:
+    text = f"{what} {READS} It asks first, unless --yes is given.\n\n{example}"
+    return command("delete", f"{model}:delete", text, [chosen, EVERY_ROW, *filters(fields), YES, DRY_RUN])

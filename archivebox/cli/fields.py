@@ -13,7 +13,6 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from archivebox.cli.declare import flag, option
 from archivebox.lib.suggestions import did_you_mean
 
 
@@ -260,22 +259,3 @@ def fields_page(ctx: click.Context, fields: Sequence[Field]) -> str:
             alone = "" if "exact" in lookups else ", always with one"
             formatter.write_text(f"{', '.join(names)}: {', '.join(said)}{alone}")
     return formatter.getvalue().rstrip("\n")
-
-
-FILTER_TYPES = ("exact", "substring", "domain", "regex", "tag", "timestamp")
-PAGE_FILTERS: tuple[click.Parameter, ...] = (
-    *filters(SNAPSHOT),
-    option(
-        "--filter-type",
-        text="How to read arguments that are not ids: as URLs, parts of URLs, hosts, regular expressions, tags, times.",
-        type=click.Choice(FILTER_TYPES),
-    ),
-)
-"""Which Snapshots: :mod:`archivebox.cli.select` reads them."""
-
-SORT = option("--sort", text="In the order of this field; with - before it, the other way round.", metavar="FIELD")
-CSV = option("--csv", text="These fields of the records, separated by commas, as CSV.", metavar="FIELDS")
-WITH_HEADERS = flag("--with-headers", text="Begin CSV with the names of its fields, and HTML as a page.")
-HTML = flag("--html", text="A list of links, as HTML.")
-FORMATS: tuple[click.Parameter, ...] = (CSV, WITH_HEADERS)
-"""How a list is printed."""

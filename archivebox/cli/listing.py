@@ -1,23 +1,153 @@
-"""Owns how lists are shown: which order and bound they have, as a table, JSON lines, CSV or HTML."""
+"""Rows as records, and how lists of them are shown: in which order, as a table, JSON lines, CSV or HTML."""
 
+import html
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import PurePosixPath
 from typing import Any, NamedTuple, Self
+from urllib.parse import urlsplit
 from uuid import UUID
 
+from django.db import models
 from django.db.models import F, QuerySet
 from django.db.models.expressions import OrderBy
 
-from archivebox.cli.conditions import condition_of
+from archivebox.base_models.rows import Row
+from archivebox.cli.conditions import Model, condition_of
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.fields import SNAPSHOT, Field
 from archivebox.cli.output import Column, Output, Record
-from archivebox.cli.records import pages, record_of
-from archivebox.cli.tables import write_csv, write_html
-from archivebox.cli.values import Model
 from archivebox.core.models import Snapshot
 from archivebox.core.progress.page_states import states_and_counts
 from archivebox.core.snapshot import SnapshotQuerySet
+from archivebox.hooks import resolve_settings
+from archivebox.lib.batches import batches
+from archivebox.lib.csv_lines import csv_line
 from archivebox.lib.suggestions import did_you_mean
+
+TIMED = 7
+"""Version of keys that say when their row was made; that of a machine may be made of its name (MACHINE_ID)."""
+PAGE = 500
+"""Rows of one query of a long list."""
+
+
+def record_of(row: Row, **more: object) -> dict[str, object]:
+    """A row's columns by name, after its ``type``; ``more`` comes last."""
+    record: dict[str, object] = {"type": type(row).__name__}
+    for column in row._meta.concrete_fields:
+        value = getattr(row, column.attname)
+        secret = column.attname == "config" and value
+        record[column.attname] = resolve_settings([]).redacted(value) if secret else value
+    record["created_at"] = row.created_at if row.pk.version == TIMED else None
+    return record | more
+
+
+def pages(
+    rows: "models.QuerySet[Model, Any]", limit: int | None = None, order: Sequence[OrderBy] = ()
+) -> Iterator[list[Model]]:
+    """All of ``rows``, the newest first or in an order, by pages: no list is too long, no transaction stays open."""
+    if order:
+        yield from _pages_in_order(rows, limit, order)
+        return
+    rows = rows.order_by("-id")
+    last = None
+    while limit is None or limit > 0:
+        page = list((rows if last is None else rows.filter(id__lt=last))[: PAGE if limit is None else min(PAGE, limit)])
+        if not page:
+            return
+        yield page
+        last = page[-1].pk
+        if limit is not None:
+            limit -= len(page)
+
+
+def _pages_in_order(
+    rows: "models.QuerySet[Model, Any]", limit: int | None, order: Sequence[OrderBy]
+) -> Iterator[list[Model]]:
+    """Which they are is decided at once; what was deleted since is left out."""
+    keys = list(rows.order_by(*order).values_list("pk", flat=True)[:limit])
+    for part in batches(keys, PAGE):
+        found = {row.pk: row for row in rows.order_by().filter(pk__in=part)}
+        yield [found[key] for key in part if key in found]
+
+
+def write_csv(out: Output, fields: str, records: Iterable[Record], *, with_headers: bool) -> None:
+    """One line a record (RFC 4180, but for what ends it); BadInputError for a field that records do not have."""
+    names = [name.strip() for name in fields.split(",") if name.strip()]
+    if not names:
+        raise BadInputError("Name the fields that --csv is to print, such as --csv=url,title.")
+    if with_headers:
+        out.text(csv_line(names, "\n"))
+    for record in records:
+        _refuse_unknown(names, record)
+        out.text(csv_line([_cell(record, name) for name in names], "\n"))
+
+
+def _refuse_unknown(names: Iterable[str], record: Record) -> None:
+    for name in names:
+        if name not in record and not (name in FORMER and "url" in record):
+            hint = did_you_mean(name, record, f"There are {', '.join(record)}.")
+            raise BadInputError(f"Records of type {record['type']} have no field {name!r}. {hint}")
+
+
+def _cell(record: Record, name: str) -> str:
+    value = record[name] if name in record else FORMER[name](record)
+    if value is None:
+        return ""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
+    return json.dumps(value, default=str) if isinstance(value, dict | bool) else str(value)
+
+
+# --- fields of ArchiveBox 0.7 that are made from ours -----------------------------------------------------------
+
+
+def _dated(record: Record) -> object:
+    return record["bookmarked_at"] or record["created_at"]
+
+
+def _timestamp(record: Record) -> str:
+    when = _dated(record)
+    return f"{when.timestamp():f}".rstrip("0").rstrip(".") if isinstance(when, datetime) else ""
+
+
+def _extension(record: Record) -> str:
+    return PurePosixPath(urlsplit(str(record["url"])).path).suffix.lstrip(".")
+
+
+FORMER = {
+    "timestamp": _timestamp,
+    "added": lambda record: record["created_at"],
+    "updated": lambda record: record["sealed_at"],
+    "base_url": lambda record: str(record["url"]).partition("://")[2],
+    "extension": _extension,
+}
+
+
+# --- HTML ---------------------------------------------------------------------------------------------------------
+
+
+def write_html(out: Output, records: Iterable[Record], *, with_headers: bool) -> None:
+    """A list item for each page; with headers a document around them."""
+    for line in _document(records) if with_headers else map(_item, records):
+        out.text(f"{line}\n")
+
+
+def _document(records: Iterable[Record]) -> Iterator[str]:
+    yield '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Archived pages</title>\n<ul>'
+    yield from map(_item, records)
+    yield "</ul>\n</html>"
+
+
+def _item(record: Record) -> str:
+    url, when = html.escape(str(record["url"])), _dated(record)
+    moment = when.isoformat() if isinstance(when, datetime) else ""
+    title = html.escape(str(record["title"] or record["url"]))
+    return f'<li><a href="{url}">{title}</a> <time datetime="{moment}">{moment[:10]}</time></li>'
+
 
 ON_A_TERMINAL = 50
 

@@ -1,50 +1,30 @@
 """Owns the entry: from what was typed to an exit status."""
 
-import importlib
 import sys
 from collections.abc import Sequence
 
 import click
 
+from archivebox.cli import collection_commands, engine_commands, page_commands
 from archivebox.cli.declare import Group
 from archivebox.cli.former import INSTEAD, translated
 from archivebox.cli.output import Output
 from archivebox.cli.session import BAD_INPUT
 from archivebox.lib.suggestions import did_you_mean
 
-COMMANDS = (
-    "add", "archiveresult", "backup", "binary", "config", "crawl", "doctor", "export", "help", "import", "init",
-    "install", "job", "list", "machine", "manage", "mcp", "orchestrator", "persona", "plugin", "process", "remove",
-    "restore", "run", "schedule", "search", "server", "share", "snapshot", "status", "storage", "tag", "token",
-    "update", "version", "worker",
-)  # fmt: skip
-"""Each is a package beside this module that declares its options; only that one is imported."""
-PACKAGES = {"import": "import_"}
-"""Those whose package has another name, as theirs is a keyword of Python."""
+COMMANDS = (*page_commands.COMMANDS, *engine_commands.COMMANDS, *collection_commands.COMMANDS)
 
 
-class LazyGroup(Group):
-    """Every command of the program, each declared in a package that is imported when it is wanted."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        del ctx
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        del ctx
-        if cmd_name not in COMMANDS:
-            return None
-        package = PACKAGES.get(cmd_name, cmd_name)
-        command: click.Command = importlib.import_module(f"archivebox.cli.{package}").COMMAND
-        return command
+class Program(Group):
+    """Every command; a word that is none of them is answered by the nearest."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+        if args[0] not in self.commands and not args[0].startswith("-"):
             otherwise = "`archivebox help` lists them."
             hint = did_you_mean(args[0], self.list_commands(ctx), otherwise, written="`archivebox {}`".format)
-            if within := [f"`archivebox {name} {args[0]}`" for name in self._groups_with(args[0], ctx)]:
+            if within := [f"`archivebox {name} {args[0]}`" for name in self._groups_with(args[0])]:
                 hint = f"Did you mean {', '.join(within)}?"
             hint = INSTEAD.get(args[0], hint)
             if "://" in args[0]:
@@ -52,10 +32,9 @@ class LazyGroup(Group):
             raise click.UsageError(f"There is no command {args[0]!r}. {hint}", ctx)
         return super().resolve_command(ctx, args)
 
-    def _groups_with(self, word: str, ctx: click.Context) -> list[str]:
+    def _groups_with(self, word: str) -> list[str]:
         """The commands that have a command of this name."""
-        found = ((name, self.get_command(ctx, name)) for name in COMMANDS)
-        return [name for name, command in found if isinstance(command, click.Group) and word in command.commands]
+        return [name for name, one in self.commands.items() if isinstance(one, click.Group) and word in one.commands]
 
 
 def _help_without_command() -> None:
@@ -64,8 +43,9 @@ def _help_without_command() -> None:
         Output().text(ctx.get_help() + "\n")
 
 
-PROGRAM = LazyGroup(
+PROGRAM = Program(
     "archivebox",
+    COMMANDS,
     help="Keep web pages for decades.\n\n`archivebox add URL` archives a page; `archivebox server` shows your archive.",
     no_args_is_help=False,
     invoke_without_command=True,

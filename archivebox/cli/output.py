@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TextIO, cast
 
-from archivebox.cli.hangup import TerminalStream
+from archivebox.cli.errors import TerminalStream
 from archivebox.lib import jsonl
 from archivebox.lib.quantities import size
 from archivebox.lib.wakeup import wakeup_pipe

@@ -14,8 +14,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Protocol
 
-from archivebox.cli.errors import BadInputError, FailedError, StoppedError
-from archivebox.cli.hangup import hang_up
+from archivebox.cli.errors import BadInputError, FailedError, StoppedError, hang_up
 from archivebox.cli.output import Output
 from archivebox.config import logs
 from archivebox.config.collection import (

@@ -11,11 +11,9 @@ from django.utils import timezone
 
 from archivebox.base_models.work import FREE_AND_WANTED, HELD
 from archivebox.cli import administrator
-from archivebox.cli.listing import came_to_of
+from archivebox.cli.listing import came_to_of, record_of
 from archivebox.cli.output import Output, counted
-from archivebox.cli.records import record_of
 from archivebox.cli.session import Session
-from archivebox.cli.waiting import progress_of
 from archivebox.contract import reasons
 from archivebox.contract.reasons import Reason
 from archivebox.core.archiveresult import NO_SUCCESS
@@ -28,6 +26,38 @@ from archivebox.machine.models import Binary
 from archivebox.webhooks.models import Delivery
 from archivebox.workers.queue.watchers import Only
 from archivebox.workers.supervise.watch import Interrupted, OrchestratorFailedError, OrchestratorWatch
+
+ENDED = (Job.StatusChoices.SEALED, Job.StatusChoices.CANCELLED, Job.StatusChoices.PAUSED)
+
+
+def wait_for_job(session: Session, job: Job) -> int:
+    """The exit status: 0 where it has ended, 128 + signal where somebody did not wait, 1 where nothing can work."""
+
+    def has_ended() -> bool:
+        job.refresh_from_db()
+        return job.status in ENDED
+
+    continues = f"`archivebox run` continues the job; `archivebox job cancel {job.pk}` ends it."
+    session.if_stopped = continues
+    try:
+        with session.out.live() as draw, OrchestratorWatch(session.process, Only(job.pk), session.out.warn) as watching:
+            watching.wait(has_ended, lambda: draw([progress_of(job)]))
+    except Interrupted as stop:
+        session.out.warn(continues)
+        return 128 + stop.signum
+    except OrchestratorFailedError as error:
+        session.out.warn(f"{error}. Its log is {session.folder.logs / 'orchestrator.log'}.")
+        return OUR_ERROR
+    session.if_stopped = ""
+    return 0
+
+
+def progress_of(job: Job) -> str:
+    """A line for people: what it does, and how far it is."""
+    total = "?" if job.total is None else f"{job.total:,}"
+    failed = f", {job.failed:,} failed" if job.failed else ""
+    return f"{job}: {job.done:,} of {total}{failed}"
+
 
 ALL_SEALED, OUR_ERROR = 0, 1
 OVERLAP = timedelta(seconds=5)

@@ -11,7 +11,7 @@ import pytest
 
 from archivebox import __version__
 from archivebox.cli.main import PROGRAM
-from archivebox.cli.plugin.reference import document
+from archivebox.cli.plugin import document
 from archivebox.contract.discovery import discover_plugins
 from tests.architecture import source
 

@@ -150,7 +150,7 @@ SNAPSHOT_NAMES = {"snapshot", "_snapshot", "page", "_page", "former"}
 """What a Snapshot is called."""
 OF_PAGE_FOLDERS = {
     "backup/make.py",
-    "cli/snapshot/body.py",
+    "cli/snapshot.py",
     "core/page_storage/copies.py",
     "core/page_storage/folder.py",
     "core/page_storage/moving.py",

@@ -10,13 +10,13 @@ from django.contrib.messages.storage.cookie import CookieStorage
 from django.test import RequestFactory
 
 from archivebox.accounts import tokens
-from archivebox.cli.add import body as cli_add
+from archivebox.cli import add as cli_add
+from archivebox.cli import schedule as cli_schedule
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.output import Output
-from archivebox.cli.run.records import accept_records
-from archivebox.cli.schedule import body as cli_schedule
+from archivebox.cli.run import accept_records
+from archivebox.cli.selection import StdinRecord
 from archivebox.cli.session import Session
-from archivebox.cli.stdin import StdinRecord
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import Record
 from archivebox.core.intake import schedules, submit

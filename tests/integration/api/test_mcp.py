@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from archivebox.cli.mcp.protocol import answer
-from archivebox.cli.mcp.tools import TOOLS
+from archivebox.cli.mcp import TOOLS, answer
 from archivebox.core.models import ArchiveResult, Snapshot
 from tests import factories
 

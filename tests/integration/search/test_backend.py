@@ -9,7 +9,7 @@ from django.db import OperationalError, connection
 from django.test import Client
 
 from archivebox.base_models.visibility import EVERYTHING
-from archivebox.cli.doctor.checks import search_index
+from archivebox.cli.doctor import search_index
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.models import Snapshot
 from archivebox.search.backend import AT_ONCE, SearchUnavailableError, chosen_backend, limited_to, search_turn

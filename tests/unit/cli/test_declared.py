@@ -3,7 +3,6 @@
 import importlib
 import inspect
 import os
-import pkgutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,9 +11,8 @@ from pathlib import Path
 import click
 import pytest
 
-import archivebox.cli
-from archivebox.cli.add import PARSERS
-from archivebox.cli.main import COMMANDS, PACKAGES, PROGRAM, main
+from archivebox.cli.main import PROGRAM, main
+from archivebox.cli.page_commands import PARSERS
 from archivebox.lib.links.formats import ListFormat
 
 
@@ -71,13 +69,6 @@ def test_a_body_takes_the_options_that_are_declared(path: tuple[str, ...]) -> No
     assert takes_rest or named == declared
 
 
-def test_every_declared_command_is_in_the_table() -> None:
-    packages = {found.name for found in pkgutil.iter_modules(archivebox.cli.__path__) if found.ispkg}
-    assert packages == {PACKAGES.get(name, name) for name in COMMANDS}
-    for name in COMMANDS:
-        assert importlib.import_module(f"archivebox.cli.{PACKAGES.get(name, name)}").COMMAND.name == name
-
-
 @pytest.mark.parametrize(
     "words", [["help"], ["add", "--help"], ["help", "crawl", "list"], ["version", "--verbose"], []]
 )
@@ -101,7 +92,7 @@ def test_add_loads_no_readers_exports_or_web_pages() -> None:
     """Each module costs every command half a millisecond before its first page."""
     body = (
         "import django; django.setup()\n"
-        "import sys, archivebox.cli.add.body\n"
+        "import sys, archivebox.cli.add\n"
         "print(*(name for name in ('archivebox.imports.readers', 'archivebox.export', 'archivebox.web', 'boto3')"
         " if name in sys.modules))\n"
     )

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.cli import former_settings
-from archivebox.cli.former import INSTEAD, OPTIONS, SAME, FormerOption, translated
+from archivebox.cli.former import INSTEAD, OPTIONS, SAME, SETTINGS_INSTEAD, FormerOption, translated
 from archivebox.cli.main import main
 from archivebox.config.resolve import settings_of
 from archivebox.contract.discovery import discover_plugins
@@ -50,11 +49,11 @@ KNOWN = settings_of(discover_plugins()).canonical
 
 @pytest.mark.parametrize("name", IMAGE)
 def test_variables_of_earlier_images_are_settings_or_are_named(name: str) -> None:
-    assert (name in KNOWN) != (name in former_settings.INSTEAD)
+    assert (name in KNOWN) != (name in SETTINGS_INSTEAD)
 
 
 def test_what_is_said_instead_names_settings_that_exist() -> None:
-    named = set(re.findall(r"\b[A-Z]+_[A-Z_]+\b", " ".join(former_settings.INSTEAD.values())))
+    named = set(re.findall(r"\b[A-Z]+_[A-Z_]+\b", " ".join(SETTINGS_INSTEAD.values())))
     assert named - KNOWN.keys() == {"DATA_DIR"}
 
 

@@ -10,10 +10,10 @@ from archivebox.base_models.keylist import key_list
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.users import system_user
 from archivebox.base_models.visibility import EVERYTHING
+from archivebox.cli.conditions import age, find, moment
 from archivebox.cli.errors import BadInputError
-from archivebox.cli.records import PAGE, pages, record_of
-from archivebox.cli.select import find_snapshot, is_chosen, snapshots
-from archivebox.cli.values import age, find, moment
+from archivebox.cli.listing import PAGE, pages, record_of
+from archivebox.cli.selection import find_snapshot, is_chosen, snapshots
 from archivebox.core.intake.add_urls import create_crawl
 from archivebox.core.intake.request import CrawlRequest, Seed
 from archivebox.core.models import Snapshot

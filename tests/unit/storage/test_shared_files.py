@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from archivebox.cli.doctor.checks import hard_link_problem
+from archivebox.cli.doctor import hard_link_problem
 from archivebox.storage.layout import HOOK_RUNS
 from archivebox.storage.shared_files import (
     LINKED_MIN,
