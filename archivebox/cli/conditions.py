@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from archivebox.base_models.rows import Row
 from archivebox.cli.errors import BadInputError
-from archivebox.cli.fields import Field, ValueKind
+from archivebox.cli.fields import RowField, ValueKind
 from archivebox.lib.urls import BadUrl, parse_url
 from archivebox.search.query import times
 from archivebox.search.query.times import floor_of
@@ -88,7 +88,7 @@ WHOLE = ("exact", "iexact", "in")
 """Lookups whose values are all of what a field holds."""
 
 
-def condition_of(model: type[Row], fields: Sequence[Field], where: Mapping[str, str]) -> Q:
+def condition_of(model: type[Row], fields: Sequence[RowField], where: Mapping[str, str]) -> Q:
     """Rows ``where`` all of these hold, but for those of a meaning of their own; BadInputError for a wrong value."""
     known, chosen = {field.name: field for field in fields}, Q()
     for asked, text in where.items():
@@ -98,13 +98,13 @@ def condition_of(model: type[Row], fields: Sequence[Field], where: Mapping[str, 
     return chosen
 
 
-def _one(model: type[Row], field: Field, lookup: str, text: str) -> Q:
+def _one(model: type[Row], field: RowField, lookup: str, text: str) -> Q:
     read = _reader(model, field, lookup)
     value: Any = [read(part.strip()) for part in text.split(",") if part.strip()] if lookup == "in" else read(text)
     return _in_keys(lookup, value) if field.name == "created_at" else Q(**{f"{field.name}__{lookup}": value})
 
 
-def _reader(model: type[Row], field: Field, lookup: str) -> Reader:
+def _reader(model: type[Row], field: RowField, lookup: str) -> Reader:
     if field.kind is ValueKind.KEY:
         return lambda text: find(_related(model, field.name), text).pk
     if field.kind is ValueKind.NUMBER:
@@ -121,7 +121,7 @@ def _related(model: type[Row], name: str) -> type[Row]:
     return related
 
 
-def _choice(field: Field, text: str) -> str:
+def _choice(field: RowField, text: str) -> str:
     if text not in field.choices:
         raise BadInputError(f"{text!r} is no {field.name}: give {', '.join(field.choices)}.")
     return text

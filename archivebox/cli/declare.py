@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import click
 from click.shell_completion import CompletionItem
 
-from archivebox.cli.fields import SNAPSHOT, Field, filters
+from archivebox.cli.fields import SNAPSHOT, RowField, filters
 from archivebox.cli.session import Globals, Needs, carry_out
 from archivebox.lib.quantities import parse_size
 
@@ -210,7 +210,7 @@ READS = (
 def list_command(
     model: str,
     what: str,
-    fields: Sequence[Field],
+    fields: Sequence[RowField],
     example: str,
     more: Sequence[click.Parameter] = (),
 ) -> click.Command:
@@ -231,7 +231,7 @@ def update_command(
 def delete_command(
     model: str,
     what: str,
-    fields: Sequence[Field],
+    fields: Sequence[RowField],
     example: str,
     chosen: click.Parameter = IDS_OR_STDIN,
 ) -> click.Command:

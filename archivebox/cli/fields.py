@@ -29,7 +29,7 @@ class ValueKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class RowField:
     """A field as it is asked for: its name is that of the record's field, without ``_id``."""
 
     name: str
@@ -69,80 +69,80 @@ PROCESS_STATUSES = ("queued", "running", "exited")
 PROCESS_TYPES = ("cli", "supervisord", "orchestrator", "worker", "hook", "binary")
 
 SNAPSHOT = (
-    Field("query", "That this query means: 'host:example.org -#read', see `archivebox search`.", ValueKind.OWN,
+    RowField("query", "That this query means: 'host:example.org -#read', see `archivebox search`.", ValueKind.OWN,
           short="-q", is_column=False),
-    Field("tag", "With this tag.", ValueKind.OWN, short="-t", is_column=False),
-    Field("domain", "Of this host; without a port, on every port.", ValueKind.OWN),
-    Field("status", "In this status.", choices=STATUSES),
-    Field("crawl", "Of this crawl: its id.", ValueKind.KEY),
-    Field("before", "Added before: a date, seconds since 1970, or an age such as 30d.", ValueKind.OWN, is_column=False),
-    Field("after", "Added since: a date, seconds since 1970, or an age such as 7d.", ValueKind.OWN, is_column=False),
-    Field("url", "With this URL."),
-    Field("title", "With this title."),
-    Field("final_url", "That redirects led to."),
-    Field("mime_type", "Of this media type."),
-    Field("http_status", "With this status of HTTP.", ValueKind.NUMBER),
-    Field("depth", "So many links away from a URL that was given.", ValueKind.NUMBER),
-    Field("size", "Of so many bytes.", ValueKind.NUMBER),
-    Field("quality", "Of this quality, in percent.", ValueKind.NUMBER),
-    Field("visibility", "Seen by these.", choices=("public", "members", "private")),
-    Field("bookmarked_at", "Dated so by the list that named it.", ValueKind.TIME),
-    Field("created_at", "Added then.", ValueKind.TIME),
-    Field("sealed_at", "Done then.", ValueKind.TIME),
+    RowField("tag", "With this tag.", ValueKind.OWN, short="-t", is_column=False),
+    RowField("domain", "Of this host; without a port, on every port.", ValueKind.OWN),
+    RowField("status", "In this status.", choices=STATUSES),
+    RowField("crawl", "Of this crawl: its id.", ValueKind.KEY),
+    RowField("before", "Added before: a date, seconds since 1970, or an age: 30d.", ValueKind.OWN, is_column=False),
+    RowField("after", "Added since: a date, seconds since 1970, or an age: 7d.", ValueKind.OWN, is_column=False),
+    RowField("url", "With this URL."),
+    RowField("title", "With this title."),
+    RowField("final_url", "That redirects led to."),
+    RowField("mime_type", "Of this media type."),
+    RowField("http_status", "With this status of HTTP.", ValueKind.NUMBER),
+    RowField("depth", "So many links away from a URL that was given.", ValueKind.NUMBER),
+    RowField("size", "Of so many bytes.", ValueKind.NUMBER),
+    RowField("quality", "Of this quality, in percent.", ValueKind.NUMBER),
+    RowField("visibility", "Seen by these.", choices=("public", "members", "private")),
+    RowField("bookmarked_at", "Dated so by the list that named it.", ValueKind.TIME),
+    RowField("created_at", "Added then.", ValueKind.TIME),
+    RowField("sealed_at", "Done then.", ValueKind.TIME),
 )  # fmt: skip
 CRAWL = (
-    Field("status", "In this status.", choices=STATUSES),
-    Field("label", "With this label."),
-    Field("urls", "With these URLs."),
-    Field("tags_str", "With these tags."),
-    Field("persona", "That visits pages as this persona."),
-    Field("max_depth", "That follows links so many steps away.", ValueKind.NUMBER),
-    Field("schedule", "Of this schedule: its id.", ValueKind.KEY),
-    Field("created_at", "Added then.", ValueKind.TIME),
+    RowField("status", "In this status.", choices=STATUSES),
+    RowField("label", "With this label."),
+    RowField("urls", "With these URLs."),
+    RowField("tags_str", "With these tags."),
+    RowField("persona", "That visits pages as this persona."),
+    RowField("max_depth", "That follows links so many steps away.", ValueKind.NUMBER),
+    RowField("schedule", "Of this schedule: its id.", ValueKind.KEY),
+    RowField("created_at", "Added then.", ValueKind.TIME),
 )
 ARCHIVERESULT = (
-    Field("status", "In this status.", choices=RESULT_STATUSES),
-    Field("plugin", "Of this plugin."),
-    Field("hook_name", "Of this hook: the name of its file."),
-    Field("reason", "Failed or skipped for this reason: a code."),
-    Field("snapshot", "Of this page: its id.", ValueKind.KEY),
-    Field("output_str", "That says this of itself."),
-    Field("output_size", "Of so many bytes.", ValueKind.NUMBER),
-    Field("attempts", "Tried so often.", ValueKind.NUMBER),
-    Field("start_ts", "Begun then.", ValueKind.TIME),
-    Field("end_ts", "Ended then.", ValueKind.TIME),
+    RowField("status", "In this status.", choices=RESULT_STATUSES),
+    RowField("plugin", "Of this plugin."),
+    RowField("hook_name", "Of this hook: the name of its file."),
+    RowField("reason", "Failed or skipped for this reason: a code."),
+    RowField("snapshot", "Of this page: its id.", ValueKind.KEY),
+    RowField("output_str", "That says this of itself."),
+    RowField("output_size", "Of so many bytes.", ValueKind.NUMBER),
+    RowField("attempts", "Tried so often.", ValueKind.NUMBER),
+    RowField("start_ts", "Begun then.", ValueKind.TIME),
+    RowField("end_ts", "Ended then.", ValueKind.TIME),
 )
 TAG = (
-    Field("name", "Of this name, whatever its case.", exact="iexact"),
-    Field("created_at", "Made then.", ValueKind.TIME),
+    RowField("name", "Of this name, whatever its case.", exact="iexact"),
+    RowField("created_at", "Made then.", ValueKind.TIME),
 )
 BINARY = (
-    Field("name", "Of this name."),
-    Field("status", "In this status.", choices=BINARY_STATUSES),
-    Field("version", "Of this version."),
-    Field("binprovider", "From this provider."),
-    Field("abspath", "At this path."),
+    RowField("name", "Of this name."),
+    RowField("status", "In this status.", choices=BINARY_STATUSES),
+    RowField("version", "Of this version."),
+    RowField("binprovider", "From this provider."),
+    RowField("abspath", "At this path."),
 )
 PROCESS = (
-    Field("type", "Of this kind.", ValueKind.OWN, PROCESS_TYPES, is_column=False),
-    Field("snapshot", "That served this page: its id.", ValueKind.OWN, is_column=False),
-    Field("crawl", "That served this crawl: its id.", ValueKind.OWN, is_column=False),
-    Field("status", "In this status.", choices=PROCESS_STATUSES),
-    Field("plugin", "Of this plugin."),
-    Field("hook_name", "Of this hook: the name of its file."),
-    Field("pid", "With this pid.", ValueKind.NUMBER),
-    Field("exit_code", "With this exit status.", ValueKind.NUMBER),
-    Field("end_reason", "Ended by this."),
-    Field("machine", "On this machine: its id.", ValueKind.KEY),
-    Field("started_at", "Started then.", ValueKind.TIME),
-    Field("ended_at", "Ended then.", ValueKind.TIME),
+    RowField("type", "Of this kind.", ValueKind.OWN, PROCESS_TYPES, is_column=False),
+    RowField("snapshot", "That served this page: its id.", ValueKind.OWN, is_column=False),
+    RowField("crawl", "That served this crawl: its id.", ValueKind.OWN, is_column=False),
+    RowField("status", "In this status.", choices=PROCESS_STATUSES),
+    RowField("plugin", "Of this plugin."),
+    RowField("hook_name", "Of this hook: the name of its file."),
+    RowField("pid", "With this pid.", ValueKind.NUMBER),
+    RowField("exit_code", "With this exit status.", ValueKind.NUMBER),
+    RowField("end_reason", "Ended by this."),
+    RowField("machine", "On this machine: its id.", ValueKind.KEY),
+    RowField("started_at", "Started then.", ValueKind.TIME),
+    RowField("ended_at", "Ended then.", ValueKind.TIME),
 )
 MACHINE = (
-    Field("hostname", "Of this name."),
-    Field("os_platform", "With this system."),
-    Field("seen_at", "Seen then.", ValueKind.TIME),
+    RowField("hostname", "Of this name."),
+    RowField("os_platform", "With this system."),
+    RowField("seen_at", "Seen then.", ValueKind.TIME),
 )
-PERSONA = (Field("name", "Of this name.", ValueKind.NAME),)
+PERSONA = (RowField("name", "Of this name.", ValueKind.NAME),)
 
 FORMER_STATUSES = {
     "indexed": {},
@@ -160,7 +160,7 @@ class FilterOption(click.Option):
     Its value is field and lookup, as Django writes them, → what was typed; of two for the same the last one.
     """
 
-    def __init__(self, fields: Sequence[Field]) -> None:
+    def __init__(self, fields: Sequence[RowField]) -> None:
         self.fields = fields
         some = next(f"{one.name}__icontains" for one in fields if "icontains" in one.lookups)
         super().__init__(
@@ -174,7 +174,7 @@ class FilterOption(click.Option):
         )
 
     @cached_property
-    def asked(self) -> Mapping[str, tuple[Field, str]]:
+    def asked(self) -> Mapping[str, tuple[RowField, str]]:
         """``url``, ``url__icontains`` … → the field and its lookup."""
         return {
             field.name if lookup == "exact" else f"{field.name}__{lookup}": (field, lookup)
@@ -227,7 +227,7 @@ class FilterOption(click.Option):
         raise click.BadParameter(f"{value!r} is not one of {known}.", param_hint=f"'{field.options('exact')[0]}'")
 
 
-def filters(fields: Sequence[Field]) -> list[click.Parameter]:
+def filters(fields: Sequence[RowField]) -> list[click.Parameter]:
     """What selects rows of a model, and the page of what there is."""
 
     def show(ctx: click.Context, _param: click.Parameter, value: object) -> None:
@@ -242,7 +242,7 @@ def filters(fields: Sequence[Field]) -> list[click.Parameter]:
     return [FilterOption(fields), page]
 
 
-def fields_page(ctx: click.Context, fields: Sequence[Field]) -> str:
+def fields_page(ctx: click.Context, fields: Sequence[RowField]) -> str:
     """Each field with what it means, and which fields have which lookups."""
     formatter = ctx.make_formatter()
     formatter.write_text(f"Fields of `{ctx.command_path}`: as --FIELD VALUE or --where FIELD=VALUE, with a lookup as "

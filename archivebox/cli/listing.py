@@ -16,7 +16,7 @@ from django.db.models.expressions import OrderBy
 from archivebox.base_models.rows import Row
 from archivebox.cli.conditions import Model, condition_of
 from archivebox.cli.errors import BadInputError
-from archivebox.cli.fields import SNAPSHOT, Field
+from archivebox.cli.fields import SNAPSHOT, RowField
 from archivebox.cli.output import Column, Output, Record
 from archivebox.core.models import Snapshot
 from archivebox.core.progress.page_states import states_and_counts
@@ -189,7 +189,7 @@ class ListOptions(NamedTuple):
         """Whether it is neither a table nor JSON lines."""
         return self.csv is not None or self.html
 
-    def order(self, fields: Iterable[Field]) -> tuple[OrderBy, ...]:
+    def order(self, fields: Iterable[RowField]) -> tuple[OrderBy, ...]:
         """The order that was asked for, to the last row; BadInputError where there is no such field."""
         if self.sort is None:
             return ()
@@ -234,7 +234,7 @@ def show_model(
     out: Output,
     shown: Sequence[Column],
     rows: "QuerySet[Model]",
-    fields: Sequence[Field],
+    fields: Sequence[RowField],
     given: Mapping[str, Any],
     *,
     records: Callable[[list[Model]], Iterable[Record]] | None = None,

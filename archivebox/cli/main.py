@@ -15,7 +15,7 @@ from archivebox.lib.suggestions import did_you_mean
 COMMANDS = (*page_commands.COMMANDS, *engine_commands.COMMANDS, *collection_commands.COMMANDS)
 
 
-class Program(Group):
+class CommandLine(Group):
     """Every command; a word that is none of them is answered by the nearest."""
 
     def resolve_command(
@@ -43,7 +43,7 @@ def _help_without_command() -> None:
         Output().text(ctx.get_help() + "\n")
 
 
-PROGRAM = Program(
+PROGRAM = CommandLine(
     "archivebox",
     COMMANDS,
     help="Keep web pages for decades.\n\n`archivebox add URL` archives a page; `archivebox server` shows your archive.",

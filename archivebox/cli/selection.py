@@ -22,7 +22,7 @@ from archivebox.base_models.rows import Row
 from archivebox.base_models.visibility import EVERYTHING
 from archivebox.cli.conditions import KEY_STEP, Model, condition_of, find, href, moment
 from archivebox.cli.errors import BadInputError
-from archivebox.cli.fields import SNAPSHOT, Field
+from archivebox.cli.fields import SNAPSHOT, RowField
 from archivebox.cli.output import Output, counted
 from archivebox.cli.session import Session
 from archivebox.contract.records import MAX_LINE, parse_line
@@ -289,7 +289,7 @@ def select_snapshots(
 def select_rows(
     out: Output,
     model: type[Model],
-    fields: Sequence[Field],
+    fields: Sequence[RowField],
     *,
     every: bool,
     ids: tuple[str, ...],
