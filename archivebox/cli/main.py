@@ -34,7 +34,8 @@ class CommandLine(Group):
 
     def _groups_with(self, word: str) -> list[str]:
         """The commands that have a command of this name."""
-        return [name for name, one in self.commands.items() if isinstance(one, click.Group) and word in one.commands]
+        commands = sorted(self.commands.items())
+        return [name for name, one in commands if isinstance(one, click.Group) and word in one.commands]
 
 
 def _help_without_command() -> None:
