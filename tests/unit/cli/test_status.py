@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from archivebox.base_models.users import system_user
-from archivebox.cli.doctor.checks import clock
+from archivebox.cli.doctor import clock
 from archivebox.jobs.models import Job
 from tests.factories import row
 from tests.unit.cli.typed import typed
