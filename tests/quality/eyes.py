@@ -36,7 +36,7 @@ ENDLESS = frozenset({"EventSource", "Ping"})
 """Kinds of requests that nobody waits for (Network.ResourceType)."""
 PARTS = frozenset({"MAIN", "ARTICLE"})
 """Elements that hold what a page is about."""
-AROUND = frozenset({"NAV", "HEADER", "FOOTER", "ASIDE", "FORM", "BUTTON", "::MARKER"})
+AROUND = frozenset({"NAV", "HEADER", "FOOTER", "ASIDE", "FORM", "BUTTON", "DIALOG", "::MARKER"})
 """And those that are about other things, wherever they are; the numbers of a list are no words of it."""
 ROLES = {
     "main": "MAIN",
@@ -48,6 +48,7 @@ ROLES = {
     "form": "FORM",
     "search": "FORM",
     "button": "BUTTON",
+    "dialog": "DIALOG",
 }
 """Role of an element → the element that has this role by itself (HTML-AAM 1.0, 3.5)."""
 
