@@ -170,6 +170,13 @@ def test_links_to_other_places_are_named(kept: Kept, tmp_path: Path) -> None:
     assert verify(kept.newest).is_whole, "where it leads is in the manifest"
 
 
+def test_a_backup_is_whole_even_if_that_cannot_be_noted(kept: Kept) -> None:
+    kept.folder.run.rename(kept.folder.root / "sources/run")
+    kept.write("run")
+    kept.back_up()
+    assert verify(kept.newest).is_whole
+
+
 def test_folders_keep_their_modes_whatever_the_umask(kept: Kept) -> None:
     kept.folder.users.chmod(0o755)
     kept.back_up()

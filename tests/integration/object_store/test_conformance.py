@@ -181,6 +181,14 @@ def test_completing_an_upload_twice_is_harmless(store: ObjectStore) -> None:
     assert list(store.uploads("")) == []
 
 
+def test_an_aborted_upload_is_missing(store: ObjectStore) -> None:
+    upload = store.begin_upload("a")
+    store.abort_upload("a", upload)
+    with pytest.raises(UploadMissingError):
+        store.put_file("a", file_of(bytes(PART + 1)), PART + 1, upload)
+    assert store.size_of("a") is None
+
+
 def test_a_source_that_ends_too_early_leaves_nothing(store: ObjectStore) -> None:
     for size in (100, PART + 100):
         with pytest.raises(EOFError):

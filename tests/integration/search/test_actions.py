@@ -5,11 +5,13 @@ from uuid import UUID
 import pytest
 
 from archivebox.base_models.users import system_user
+from archivebox.base_models.visibility import EVERYTHING
 from archivebox.core.crawl_control.retry import retry_failed
 from archivebox.core.intake.recapture import add_versions, recapture
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.core.tags.assign_tags import tag, untag
 from archivebox.lib.jsonl import JSON
+from archivebox.search.removal import bring_back, plan_removal, remove
 from tests import factories
 
 pytestmark = pytest.mark.usefixtures("collection")
@@ -72,3 +74,13 @@ def test_what_failed_is_tried_again_for_its_reason_and_of_its_plugin(keys: list[
     assert retry_failed(rows, ["wget"], "timeout") == 1
     assert retry_failed(rows, reason="crashed") == 1
     assert retry_failed(rows) == 1
+
+
+def test_what_is_removed_is_gone_from_lists_until_it_is_brought_back(keys: list[UUID]) -> None:
+    ArchiveResult.objects.create(snapshot_id=keys[0], plugin="wget", status="succeeded", output_size=7)
+    rows = Snapshot.objects.filter(pk__in=keys[:2])
+    assert plan_removal(None, keys[:2], EVERYTHING).size == 7
+    assert remove(rows) == (2, "")
+    assert Snapshot.objects.kept().count() == 1
+    assert bring_back(rows) == (2, "")
+    assert Snapshot.objects.kept().count() == 3
