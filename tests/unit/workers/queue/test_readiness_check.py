@@ -4,8 +4,7 @@ import pytest
 from django.db import connection
 
 from archivebox.machine.host import Machine
-from archivebox.workers.queue.readiness_check import ReadinessCheck
-from archivebox.workers.readiness import problems
+from archivebox.workers.queue.readiness_check import ReadinessCheck, problems
 
 pytestmark = [pytest.mark.usefixtures("collection"), pytest.mark.database]
 
