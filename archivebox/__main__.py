@@ -5,7 +5,7 @@ import sys
 from typing import TYPE_CHECKING, NoReturn
 
 from archivebox import __version__
-from archivebox.lib.fast_exit import fast_exit
+from archivebox.lib.startup import fast_exit
 
 if TYPE_CHECKING:
     from socket import socket
@@ -27,7 +27,7 @@ def main() -> int:
 
     if (code := hand_over(sys.argv[1:])) is not None:
         return code
-    from archivebox.lib.garbage import paused_gc  # contextlib: what `version` need not pay
+    from archivebox.lib.startup import paused_gc  # contextlib: what `version` need not pay
 
     with paused_gc():
         from archivebox.cli.main import main as run_command  # Django and click: what `version` need not pay

@@ -19,8 +19,7 @@ from django.db import connection, transaction
 
 from archivebox.base_models.wakeups import CHANNEL, notify_workers
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.lib.file_watch import FileWatcher
-from archivebox.lib.inotify import ATTRIB
+from archivebox.lib.file_watch import ATTRIB, FileWatcher
 from archivebox.storage.layout import DataFolder
 from benchmarks.finding import Bound, Finding, interleaved
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Self
 
 from archivebox.lib.files import atomic_write, locked, remove_tree
-from archivebox.lib.syncing import sync_file_system
+from archivebox.lib.system_calls import sync_file_system
 from archivebox.storage.layout import DataFolder
 
 DATA = "data"

@@ -10,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from archivebox.backup.copying import walk_order
-from archivebox.lib.syncing import sync_file_system
+from archivebox.lib.system_calls import sync_file_system
 
 MANIFEST = "manifest.jsonl"
 FORMAT = 1

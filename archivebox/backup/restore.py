@@ -26,7 +26,7 @@ from archivebox.config.conffile import read_conf, write_conf
 from archivebox.config.early import early_settings
 from archivebox.lib.files import locked
 from archivebox.lib.quantities import size
-from archivebox.lib.syncing import sync_file_system
+from archivebox.lib.system_calls import sync_file_system
 from archivebox.storage.layout import DataFolder
 from archivebox.storage.shared_files import stored_twin
 

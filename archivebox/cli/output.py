@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 from archivebox.cli.errors import TerminalStream
 from archivebox.lib import jsonl
 from archivebox.lib.quantities import size
-from archivebox.lib.wakeup import wakeup_pipe
+from archivebox.lib.system_calls import wakeup_pipe
 
 if TYPE_CHECKING:
     from rich.console import Console

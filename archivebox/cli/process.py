@@ -19,8 +19,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.models import Snapshot
 from archivebox.core.progress.process_tree import Branch, branches
 from archivebox.crawls.models import Crawl
-from archivebox.lib.file_watch import FileWatcher
-from archivebox.lib.inotify import ATTRIB, MODIFY
+from archivebox.lib.file_watch import ATTRIB, MODIFY, FileWatcher
 from archivebox.machine.models import Machine, Process
 from archivebox.storage.layout import PACKED_RUNS
 

@@ -28,7 +28,7 @@ from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.crawls import control
 from archivebox.crawls.models import Crawl
 from archivebox.hooks import resolve_settings
-from archivebox.lib.links.records import link_of
+from archivebox.lib.links.json_lists import link_of
 from archivebox.workers.queue.watchers import Only
 
 

@@ -31,9 +31,9 @@ from archivebox.config.early import early_settings
 from archivebox.config.joining import join
 from archivebox.config.resolve import SettingError
 from archivebox.config.shared_secrets import SharedSecretError
-from archivebox.lib.garbage import paused_gc
 from archivebox.lib.object_store import ObjectStoreError
-from archivebox.lib.openfiles import TooFewFilesError
+from archivebox.lib.startup import paused_gc
+from archivebox.lib.system_calls import TooFewFilesError
 from archivebox.storage.layout import DataFolder
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import fcntl
 import os
 
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.lib.lockfiles import hold
+from archivebox.lib.system_calls import hold
 
 
 def hold_ports(*ports: int) -> None:

@@ -23,7 +23,7 @@ from archivebox.accounts.permission import viewer_scope
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.imports.page import ImportedPage, NotImported
 from archivebox.imports.page_files import PageFilesWriter, PageNotImportedError, Transfer, WrittenPage, remove_source
-from archivebox.lib.syncing import sync_file_system
+from archivebox.lib.system_calls import sync_file_system
 from archivebox.lib.urls import BadUrl, parse_url, path_domain_of
 
 _SCHEMES = frozenset({"http", "https", "ftp", "file"})

@@ -1,8 +1,10 @@
-"""Owns which media type a browser takes an answer for: what its Content-Type says, else what its first bytes are.
+"""Owns which media type a browser takes an answer for: what its Content-Type says, else its first bytes.
 
 MIME Sniffing (https://mimesniff.spec.whatwg.org) and Fetch, "extract a MIME type", but where Chromium is more lenient
 than they are (net/http/http_util.cc, ParseContentType): a type ends at a blank, a semicolon or a parenthesis, too.
 """
+
+from __future__ import annotations
 
 import re
 from typing import NamedTuple
@@ -123,3 +125,39 @@ def _charset(part: str) -> str:
         if name.lower() == "charset" and (value := re.sub(r"\\(.)", r"\1", quoted) or plain.strip(" \t\r\n'")):
             return str(value)
     return ""
+
+
+# Addresses at whose end is a file nearly always; with a colon in the name it is a page of a wiki about one.
+FILE_URL = (
+    r"(?i)^https?://[^/?#]+/([^?#]*/)?[^/?#:]+\.(pdf|epub|djvu|zip|t?gz|bz2|xz|7z|rar|tar|iso|png|jpe?g|gif|webp|avif|bmp"
+    r"|tiff?|mp3|m4a|og[ag]|opus|flac|wav|mp4|m4v|webm|mov|mkv|avi|docx?|xlsx?|pptx?|od[tsp])([?#]|$)"
+)
+
+
+def is_file_url(url: str) -> bool:
+    """Say whether a URL looks as if a file were there, and not a page."""
+    return re.match(FILE_URL, url) is not None
+
+
+PAGES = frozenset({"application/xhtml+xml", "application/xml", "application/json", "image/svg+xml"})
+# Chromium downloads these (third_party/blink/common/mime_util/mime_util.cc, kUnsupportedTextTypes).
+FILES = frozenset(
+    {
+        "calendar", "x-calendar", "vcalendar", "x-vcalendar", "vcard", "x-vcard", "x-vcf", "directory", "ldif", "qif",
+        "x-qif", "ofx", "rtf", "csv", "x-csv", "comma-separated-values", "tab-separated-values", "tsv", "x-ms-iqy",
+        "x-ms-odc", "x-ms-rqy", "x-ms-contact", "vnd.sun.j2me.app-descriptor",
+    }
+)  # fmt: skip
+
+
+def essence_of(content_type: str) -> str:
+    """Return the media type of a Content-Type in lower case, without parameters; '' where it has none."""
+    return parse_content_type(content_type).essence
+
+
+def is_page(media_type: str) -> bool:
+    """Say whether a document of that Content-Type is shown as a page; one without a type may be."""
+    mime = essence_of(media_type)
+    if mime.startswith("text/"):
+        return mime.removeprefix("text/") not in FILES
+    return not mime or mime in PAGES or mime.endswith("+xml")

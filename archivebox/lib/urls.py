@@ -1,6 +1,7 @@
-"""Owns what a URL is: parsed as browsers do (WHATWG), written one way, and named as a folder."""
+"""Owns what a URL is: parsed as browsers do (WHATWG), written one way, named as a folder, shown without secrets."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import ada_url
@@ -137,3 +138,28 @@ def _folder_of(url_host: str, port: int | None, scheme: str) -> str:
     if name.startswith((".", "-")):
         name = f"_{name.lstrip('.-')}"
     return name if port is None else f"{name}_{port}"
+
+
+HIDDEN = "***"
+
+_NAME = r"--?[\w-]*(?:passw(?:or)?d|passphrase|secret|token|api-?key|credentials?)"
+_OPTION = re.compile(rf"({_NAME})(=.*)?", re.IGNORECASE | re.DOTALL)
+_HEADER = re.compile(r"((?:proxy-)?authorization|cookie|x-api-key|x-auth-token)(\s*:\s*).+", re.IGNORECASE | re.DOTALL)
+
+
+def redacted(argv: Iterable[str]) -> list[str]:
+    """The words of a command line as people may see them; as many as there were."""
+    shown: list[str] = []
+    is_value = False
+    for word in argv:
+        option = _OPTION.fullmatch(word)
+        if is_value and option is None:
+            shown.append(HIDDEN)
+        else:
+            shown.append(f"{option[1]}={HIDDEN}" if option and option[2] else _without_secrets(word))
+        is_value = option is not None and option[2] is None
+    return shown
+
+
+def _without_secrets(word: str) -> str:
+    return _HEADER.sub(rf"\1\2{HIDDEN}", without_credentials(word))

@@ -15,7 +15,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
 from archivebox.lib import processes
 from archivebox.lib.processes import ExitStatus, Launch, ProcessIdentity
-from archivebox.lib.redaction import redacted
+from archivebox.lib.urls import redacted
 from archivebox.machine.host import Machine
 from archivebox.machine.statemachines import ProcessMachine
 from archivebox.storage.layout import hook_file

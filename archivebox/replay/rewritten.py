@@ -15,8 +15,8 @@ from threading import BoundedSemaphore
 from typing import BinaryIO
 
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.lib import limited_process
-from archivebox.lib.limited_process import LimitError
+from archivebox.lib import module_process
+from archivebox.lib.module_process import LimitError
 from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.files import NotThereError
 from archivebox.replay.index import state_of
@@ -170,7 +170,7 @@ def _write(document: Document, source: DocumentSource, made: Path) -> None:
             "output": output.fileno(),
         }
         files = [output.fileno()] + ([source.descriptor] if source.record is None else [])
-        limited_process.run_limited(_MODULE, json.dumps(told).encode(), files)
+        module_process.run_limited(_MODULE, json.dumps(told).encode(), files)
 
 
 def _make_room(folder: Path) -> None:

@@ -21,8 +21,7 @@ from itertools import accumulate
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from archivebox.lib.files import walk_entries
-from archivebox.lib.seekable_reader import SeekableReader
+from archivebox.lib.files import SeekableReader, walk_entries
 
 BLOCK = 256 * 1024
 """Bytes in memory at a time, and of which there is a hash where a file has at most :data:`MOST_HASHES` of them."""

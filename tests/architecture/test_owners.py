@@ -130,7 +130,7 @@ LINUX_ALONE = re.compile(
 LOOK_FIRST = {
     "cli/command_server.py",
     "cli/handover.py",
-    "lib/boot_clock.py",
+    "lib/system_calls.py",
     "plugins/base/programs.py",
     "plugins/base/tab.py",
     "plugins/chrome/memory.py",

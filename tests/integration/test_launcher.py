@@ -25,7 +25,7 @@ FILES = (
     "archivebox/__init__.py",
     "archivebox/__main__.py",
     "archivebox/lib/__init__.py",
-    "archivebox/lib/fast_exit.py",
+    "archivebox/lib/startup.py",
 )
 MAKING = ": making the Python environment"
 # What the launcher hands over to is seen best by a program that shows what reached it.

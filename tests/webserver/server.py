@@ -28,7 +28,7 @@ import os, sys
 from archivebox.config.collection import choose_data_dir
 choose_data_dir(None)
 os.environ["DJANGO_SETTINGS_MODULE"] = "archivebox.config.settings"
-from archivebox.lib.garbage import paused_gc
+from archivebox.lib.startup import paused_gc
 with paused_gc():
     import django
     django.setup()

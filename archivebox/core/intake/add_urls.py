@@ -33,11 +33,11 @@ from archivebox.crawls.crawl import URLS_KEPT, Crawl
 from archivebox.crawls.refused import Refused
 from archivebox.crawls.schedule import CrawlSchedule
 from archivebox.hooks import base_layers, resolve_settings
+from archivebox.lib.addresses import resolve
 from archivebox.lib.batches import batches
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.networks import OpenedNetworks, is_private, is_public, literal
 from archivebox.lib.patterns import compile_patterns
-from archivebox.lib.resolver import resolve
 from archivebox.lib.urls import BadUrl, Url, parse_url
 
 BATCH = 1000

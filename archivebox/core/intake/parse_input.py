@@ -1,9 +1,9 @@
 """Reads and checks what a request gives, before anything is written: which URLs are valid, and which are known."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Self
+from typing import BinaryIO, Self
 from uuid import UUID
 
 from archivebox.base_models.rows import time_of
@@ -25,9 +25,10 @@ from archivebox.core.intake.request import (
 from archivebox.core.snapshot import Snapshot
 from archivebox.hooks import crawl_layers, known_settings, plugins, resolve_settings
 from archivebox.lib.batches import batches
-from archivebox.lib.links.formats import ListFormat
-from archivebox.lib.links.given import read_given
+from archivebox.lib.html_probe import ParserLimitError, check
+from archivebox.lib.links.formats import ListFormat, read_links, resolve
 from archivebox.lib.links.link import Link, LinkFileError
+from archivebox.lib.links.text import whole_text
 from archivebox.lib.suggestions import did_you_mean
 
 BATCH = 500
@@ -223,3 +224,18 @@ class _RequestReader:
 
 def _unreadable(link: Link) -> Refusal:
     return Refusal(link.line, link.url[:200], Reason.BAD_URL.value, f"There is no URL in it: {link.problem}.")
+
+
+def read_given(file: BinaryIO, kind: ListFormat = ListFormat.AUTO) -> Iterator[Link]:
+    """The entries of a seekable file in order.
+
+    LinkFileError for what cannot be read that way, and for HTML whose reading would hold up everybody else.
+    """
+    kind = resolve(file, kind)
+    if kind is ListFormat.HTML:
+        try:
+            check(whole_text(file))
+        except ParserLimitError as error:
+            raise LinkFileError(f"cannot be read: {error}") from None
+        file.seek(0)
+    return read_links(file, kind)

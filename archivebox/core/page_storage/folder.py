@@ -9,7 +9,7 @@ from archivebox.core.page_storage.stored_file import damage_as_change, page_memb
 from archivebox.core.page_storage.stored_object import StoredObject, current_object
 from archivebox.core.snapshot import Snapshot
 from archivebox.lib.files import remove_tree
-from archivebox.lib.syncing import sync_file_system
+from archivebox.lib.system_calls import sync_file_system
 from archivebox.storage.page_archive import unpack
 from archivebox.storage.shared_files import StorageReport, remove_page, share_bodies
 

@@ -19,8 +19,8 @@ from archivebox.imports.answers import (
     read_status,
     redirect_of,
 )
+from archivebox.lib.files import SeekableReader
 from archivebox.lib.mime_sniffing import parse_content_type
-from archivebox.lib.seekable_reader import SeekableReader
 from archivebox.lib.urls import MAX_LENGTH, BadUrl, parse_url
 from archivebox.lib.warc import GzipMember, NotWarcError, RecordBlock, read_record
 

@@ -4,8 +4,7 @@ from archivebox.lib.egress.connection_log import ConnectionLog, Totals, read_tot
 from archivebox.lib.egress.dialing import Dialer, DialRules, Upstream
 from archivebox.lib.egress.posting import Message, PostResponse, post
 from archivebox.lib.egress.proxy_listener import ConnectionPolicy, ProxyListener
-from archivebox.lib.egress.proxy_requests import Endpoint
-from archivebox.lib.egress.refusals import NotConnected, NotConnectedReason
+from archivebox.lib.egress.proxy_requests import Endpoint, NotConnected, NotConnectedReason
 
 __all__ = [
     "ConnectionLog",

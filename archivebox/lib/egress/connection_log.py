@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from archivebox.lib import jsonl
-from archivebox.lib.egress.proxy_requests import Endpoint
-from archivebox.lib.egress.refusals import NotConnected
+from archivebox.lib.egress.proxy_requests import Endpoint, NotConnected
 from archivebox.lib.files import atomic_write
 
 CONNECTIONS, FORMER, TOTALS = "connections.jsonl", "connections.1.jsonl", "totals.json"

@@ -12,8 +12,7 @@ from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple, Self
 from urllib.parse import unquote, urlsplit
 
-from archivebox.lib.egress.proxy_requests import HEAD_MAX, Endpoint
-from archivebox.lib.egress.refusals import NotConnected, NotConnectedReason
+from archivebox.lib.egress.proxy_requests import HEAD_MAX, Endpoint, NotConnected, NotConnectedReason
 from archivebox.lib.networks import IPAddress, NetworkRules, is_private, is_public, literal
 
 Resolver = Callable[[str], Awaitable[Sequence[IPAddress]]]

@@ -12,8 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import BinaryIO, NamedTuple
 
 from archivebox.lib.links.dates import iso
-from archivebox.lib.links.link import Link, LinkFileError
-from archivebox.lib.links.tags import DEEPEST, folder_tags, joined
+from archivebox.lib.links.link import DEEPEST, Link, LinkFileError, folder_tags, joined
 
 _BESIDE = ("-wal", "-journal")
 """What belongs to a database; the ``-shm`` of another process is never copied, SQLite makes its own."""

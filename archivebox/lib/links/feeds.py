@@ -1,4 +1,4 @@
-"""Owns reading feeds: RSS and Atom of every age (feedparser), JSON Feed, and outlines of feeds."""
+"""Owns reading feeds: RSS and Atom of every age (feedparser), JSON Feed, and outlines of feeds (OPML 1 and 2)."""
 
 import json
 import re
@@ -8,14 +8,13 @@ from functools import lru_cache
 from typing import Any, BinaryIO
 
 import feedparser
+import listparser
 
-from archivebox.lib.links import subscriptions
 from archivebox.lib.links.dates import iso
-from archivebox.lib.links.link import Link, LinkFileError
-from archivebox.lib.links.records import read as read_json
-from archivebox.lib.links.tags import joined
+from archivebox.lib.links.json_lists import read_json
+from archivebox.lib.links.link import Link, LinkFileError, joined
 from archivebox.lib.links.text import whole
-from archivebox.lib.links.xml import refuse_entities
+from archivebox.lib.links.xml_lists import refuse_entities
 
 LONGEST_TEXT = 200_000
 """Characters kept of what an entry says."""
@@ -35,7 +34,7 @@ def read(file: BinaryIO, _base: str = "") -> Iterator[Link]:
         return
     refuse_entities(content)
     if _OUTLINE.search(content, 0, HEAD):
-        yield from subscriptions.read(content)
+        yield from _read_outline(content)
         return
     feed = _parsed(content)
     if not feed.version and not feed.entries:
@@ -49,7 +48,7 @@ def title_of(content: bytes) -> str:
     if _is_json(content):
         title = json.loads(content).get("title")
     elif _OUTLINE.search(content, 0, HEAD):
-        title = subscriptions.title_of(content)
+        title = _outline_title(content)
     else:
         title = _parsed(content).feed.get("title")
     return " ".join(str(title or "").split())
@@ -84,3 +83,17 @@ def _text(entry: Any) -> str:
     """The whole where the feed has it, else the summary."""
     contents = [str(one.get("value", "")) for one in entry.get("content", [])]
     return max([*contents, str(entry.get("summary", ""))], key=len)[:LONGEST_TEXT]
+
+
+def _read_outline(content: bytes) -> Iterator[Link]:
+    """The feeds and pages that it names, tagged with the folders they are in; LinkFileError where it is no outline."""
+    outline = listparser.parse(content)
+    if not outline.version.startswith("opml"):
+        raise LinkFileError(f"is not OPML{f' ({outline.bozo_exception})' if outline.bozo else ''}")
+    for entry in (*outline.feeds, *outline.lists, *outline.opportunities):
+        yield Link(0, entry.url, " ".join(entry.title.split()), tuple(entry.tags))
+
+
+def _outline_title(content: bytes) -> str:
+    """What the outline is called; empty where it does not say."""
+    return str(listparser.parse(content).meta.get("title", ""))

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 from archivebox.lib.links.dates import iso
-from archivebox.lib.links.link import Link, LinkFileError
-from archivebox.lib.links.records import DATE_KEYS, TITLE_KEYS, URL_KEYS
-from archivebox.lib.links.tags import folder_tags, joined, tags_in
+from archivebox.lib.links.json_lists import DATE_KEYS, TITLE_KEYS, URL_KEYS
+from archivebox.lib.links.link import Link, LinkFileError, folder_tags, joined, tags_in
 from archivebox.lib.links.text import decoded, urls_in
 
 LONGEST_CELL = 1_000_000

@@ -21,8 +21,8 @@ from archivebox.lib.object_store.interface import (
     StoreUnavailableError,
     UnfinishedUpload,
     UploadMissingError,
+    is_sent_at_once,
 )
-from archivebox.lib.object_store.parts import is_sent_at_once
 from archivebox.lib.object_store.urls import open_store
 
 __all__ = [

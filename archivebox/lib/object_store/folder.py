@@ -16,14 +16,16 @@ from typing import BinaryIO
 from uuid import uuid4
 
 from archivebox.lib.object_store.interface import (
+    BLOCK,
     ListedObject,
     ObjectMissingError,
+    SourceWindow,
     StoreRefusedError,
     StoreUnavailableError,
     UnfinishedUpload,
     UploadMissingError,
+    check_key,
 )
-from archivebox.lib.object_store.parts import BLOCK, SourceWindow, check_key
 
 _UPLOADS = ".uploads"
 _REFUSALS = {

@@ -24,17 +24,22 @@ from botocore.exceptions import (
 from botocore.exceptions import ConnectionError as EndpointError
 
 from archivebox.lib.object_store.interface import (
+    BLOCK,
     ListedObject,
     ObjectChangedError,
     ObjectMissingError,
     ObjectStoreError,
+    Part,
     RequestLimits,
+    SourceWindow,
     StoreRefusedError,
     StoreUnavailableError,
     UnfinishedUpload,
     UploadMissingError,
+    check_key,
+    is_sent_at_once,
+    parts_of,
 )
-from archivebox.lib.object_store.parts import BLOCK, Part, SourceWindow, check_key, is_sent_at_once, parts_of
 
 DELETED_AT_ONCE = 100
 """Keys of one request. S3 takes 1,000; others would not answer to so many in time."""

@@ -4,8 +4,7 @@ from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from archivebox.lib.object_store.folder import FolderStore
-from archivebox.lib.object_store.interface import ObjectStore, RequestLimits
-from archivebox.lib.object_store.parts import check_key
+from archivebox.lib.object_store.interface import ObjectStore, RequestLimits, check_key
 
 FORMS = "file:///folder or s3://bucket/prefix?endpoint=https://…&region=…"
 _OPTIONS = {"endpoint", "region", "addressing"}

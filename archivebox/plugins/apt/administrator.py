@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING
 from packages import Apt, in_one_command, is_here, packages_of
 
 from archivebox.plugins.base import Hook, emit
-from archivebox.plugins.base.providers.library import Library
-from archivebox.plugins.base.providers.programs import find_all, search_path
-from archivebox.plugins.base.providers.request import InstallRequest, install_timeout
+from archivebox.plugins.base.install import InstallRequest, Library, find_all, install_timeout, search_path
 
 if TYPE_CHECKING:
-    from archivebox.plugins.base.invocation import JSON
+    from archivebox.plugins.base.hook import JSON
 
 PROVIDER = "apt"
 

@@ -4,9 +4,15 @@
 from packages import Apt, AptError, packages_of
 
 from archivebox.plugins.base import Hook, on_stop
-from archivebox.plugins.base.providers.library import Library
-from archivebox.plugins.base.providers.programs import answer_with_first, find_all, search_path
-from archivebox.plugins.base.providers.request import InstallRequest, fail_install, install_timeout
+from archivebox.plugins.base.install import (
+    InstallRequest,
+    Library,
+    answer_with_first,
+    fail_install,
+    find_all,
+    install_timeout,
+    search_path,
+)
 
 PROVIDER = "apt"
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from archivebox.plugins.base import Finished
-    from archivebox.plugins.base.providers.request import InstallRequest
+    from archivebox.plugins.base.install import InstallRequest
 
 ASKING = 120.0  # seconds for a question to dpkg or apt, which only reads
 UNLIMITED = 7 * 86400.0  # seconds; dpkg is let finish, whatever our own time

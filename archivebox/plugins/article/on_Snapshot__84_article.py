@@ -18,7 +18,7 @@ from reader import Pictures, reader_page
 
 from archivebox.plugins.base import Hook, Settings, noresults, set_deadline, succeeded, write_atomically
 from archivebox.plugins.base.article import FACTS, HTML, TEXT
-from archivebox.plugins.base.files import remove
+from archivebox.plugins.base.hook import remove
 from archivebox.plugins.base.html_text import html_to_blocks, html_to_text, parse_html
 from archivebox.plugins.base.stored_html import find_shown_page
 

@@ -22,25 +22,29 @@ when they are first named, because `subprocess` alone costs 13 ms. `base.cdp` an
 from __future__ import annotations
 
 from archivebox.lib.machine_load import extended
-from archivebox.plugins.base.files import sibling, write_atomically
-from archivebox.plugins.base.invocation import Hook
-from archivebox.plugins.base.records import (
+from archivebox.plugins.base.hook import (
+    Hook,
+    StopRequest,
+    TimeIsOver,
     emit,
     failed,
     found,
     log,
     misconfigured,
     noresults,
+    on_stop,
     page_lost,
     patch_snapshot,
     ready,
+    set_deadline,
+    sibling,
     skipped,
     succeeded,
     try_again,
     waiting,
+    write_atomically,
 )
 from archivebox.plugins.base.settings import Settings
-from archivebox.plugins.base.stopping import StopRequest, TimeIsOver, on_stop, set_deadline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

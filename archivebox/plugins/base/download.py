@@ -9,8 +9,8 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
+from archivebox.plugins.base.hook import misconfigured
 from archivebox.plugins.base.programs import run_program
-from archivebox.plugins.base.records import misconfigured
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ import glob
 import json
 import os
 
-from archivebox.plugins.base.files import remove, write_atomically
-from archivebox.plugins.base.records import misconfigured, skipped, succeeded
+from archivebox.plugins.base.hook import misconfigured, remove, skipped, succeeded, write_atomically
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
-from archivebox.plugins.base.memory import within_memory
+from archivebox.plugins.base.hook import within_memory
 
 # Never text for a reader.
 _INVISIBLE = frozenset(

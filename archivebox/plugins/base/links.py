@@ -7,15 +7,20 @@ import json
 from functools import partial
 from pathlib import Path
 
-from archivebox.lib.links.address import resolve
 from archivebox.lib.links.formats import HEAD, ListFormat, detect, read_links
-from archivebox.lib.links.link import Link, LinkFileError
-from archivebox.plugins.base.files import sibling, write_atomically
-from archivebox.plugins.base.invocation import Hook
-from archivebox.plugins.base.memory import within_memory
-from archivebox.plugins.base.records import found, noresults, succeeded, try_again
+from archivebox.lib.links.link import Link, LinkFileError, resolve
+from archivebox.plugins.base.hook import (
+    Hook,
+    found,
+    noresults,
+    set_deadline,
+    sibling,
+    succeeded,
+    try_again,
+    within_memory,
+    write_atomically,
+)
 from archivebox.plugins.base.settings import Settings
-from archivebox.plugins.base.stopping import set_deadline
 from archivebox.plugins.base.stored_html import find_document, find_shown_page
 from archivebox.plugins.base.tab import Navigation
 

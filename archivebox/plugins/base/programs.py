@@ -11,7 +11,7 @@ import sys
 import time
 
 from archivebox.lib.machine_load import extended
-from archivebox.plugins.base.records import emit, misconfigured
+from archivebox.plugins.base.hook import emit, misconfigured
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ import io
 import json
 import os
 
-from archivebox.plugins.base.json_lines import record_in
-from archivebox.plugins.base.records import skipped
+from archivebox.plugins.base.hook import record_in, skipped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

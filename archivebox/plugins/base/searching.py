@@ -16,8 +16,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple, NoReturn, Protocol
 
-from archivebox.plugins.base.invocation import Hook
-from archivebox.plugins.base.records import emit, noresults, succeeded, try_again
+from archivebox.plugins.base.hook import Hook, emit, noresults, succeeded, try_again
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

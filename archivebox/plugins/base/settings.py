@@ -7,7 +7,7 @@ import os
 import sys
 
 from archivebox.lib.quantities import parse_size
-from archivebox.plugins.base.records import misconfigured
+from archivebox.plugins.base.hook import misconfigured
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

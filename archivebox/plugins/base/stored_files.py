@@ -1,4 +1,4 @@
-"""Finds files of one kind among the outputs of other plugins: what the URL itself is, or what was downloaded for it."""
+"""Files of one kind among the outputs of other plugins, and the text that a program reads out of them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import os
 import re
 from typing import TYPE_CHECKING, Literal
 
-from archivebox.plugins.base.files import sibling
+from archivebox.plugins.base.hook import failed, noresults, sibling, succeeded, write_atomically
 from archivebox.plugins.base.tab import read_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import NoReturn
 
 Kind = Literal["pdf", "picture", "media"]
 HEAD = 16  # bytes
@@ -48,3 +49,33 @@ def _is(kind: Kind, path: str) -> bool:
         return False
     with open(path, "rb") as file:
         return KINDS[kind].match(file.read(HEAD)) is not None
+
+
+OUTPUT = "content.txt"
+
+
+class NotReadError(Exception):
+    """The program could make nothing of a file."""
+
+
+def keep_readings(
+    files: Sequence[str], read: Callable[[str], str], *, most: int, unreadable: str, silent: str
+) -> NoReturn:
+    """Write what `read` finds in at most so many files, and end the hook.
+
+    `unreadable`: the sentence where it could read none of them; `silent`: where there are no words in any.
+    """
+    texts, problems = [], []
+    for file in files[:most]:
+        try:
+            texts.append(read(file))
+        except NotReadError as error:
+            problems.append(f"{os.path.basename(file)}: {error}")
+    facts = {"files": len(files), "limit": most, "read": len(texts), "failed": problems}
+    if not texts:
+        failed(f"{unreadable}; {problems[0]}", facts)
+    words = "\n\n".join(filter(None, texts))
+    if not words:
+        noresults(silent, facts)
+    write_atomically(OUTPUT, words + "\n")
+    succeeded(OUTPUT, facts)

@@ -28,9 +28,7 @@ from archivebox.plugins.base.cdp import (
     TargetGone,
     TooLong,
 )
-from archivebox.plugins.base.files import sibling
-from archivebox.plugins.base.records import failed, page_lost, skipped, try_again
-from archivebox.plugins.base.stopping import TimeIsOver, set_deadline
+from archivebox.plugins.base.hook import TimeIsOver, failed, page_lost, set_deadline, sibling, skipped, try_again
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,9 +5,15 @@ import os
 from pathlib import Path
 
 from archivebox.plugins.base import Hook, Settings, on_stop, run_program
-from archivebox.plugins.base.providers.library import Library
-from archivebox.plugins.base.providers.programs import answer_with_first, find_all, search_path
-from archivebox.plugins.base.providers.request import InstallRequest, fail_install, install_timeout
+from archivebox.plugins.base.install import (
+    InstallRequest,
+    Library,
+    answer_with_first,
+    fail_install,
+    find_all,
+    install_timeout,
+    search_path,
+)
 
 PROVIDER = "brew"
 # Where Homebrew's installer puts it: Apple silicon, Intel, Linux (docs.brew.sh/Installation).

@@ -25,9 +25,9 @@ from refusals import (
     retry_after,
 )
 
+from archivebox.lib.mime_sniffing import is_page
 from archivebox.plugins.base import patch_snapshot, waiting, write_atomically
 from archivebox.plugins.base.cdp import CommandFailed
-from archivebox.plugins.base.media_types import is_page
 from archivebox.plugins.base.responses import Archive
 from archivebox.plugins.base.tab import Navigation, read_json
 

@@ -33,7 +33,7 @@ from archivebox.plugins.base import (
     write_atomically,
 )
 from archivebox.plugins.base.cdp import CallTimeout, CDPConnection, CDPError, CDPEvent, CommandFailed, TargetGone
-from archivebox.plugins.base.lifeline import end_with_engine
+from archivebox.plugins.base.engine import end_with_engine
 from archivebox.plugins.base.programs import start_ticks
 from archivebox.plugins.base.tab import PROBE, Navigation, read_json, script_value
 

@@ -33,6 +33,7 @@ from refusals import (
 )
 from shared_files import remove_files, write_shared_files
 
+from archivebox.lib.mime_sniffing import is_page
 from archivebox.plugins.base import (
     Hook,
     Settings,
@@ -48,10 +49,8 @@ from archivebox.plugins.base import (
     write_atomically,
 )
 from archivebox.plugins.base.cdp import CallTimeout, CDPError, CDPEvent, CommandFailed, TargetGone
-from archivebox.plugins.base.files import remove
-from archivebox.plugins.base.media_types import is_page
+from archivebox.plugins.base.hook import TimeIsOver, remove
 from archivebox.plugins.base.responses import INDEX
-from archivebox.plugins.base.stopping import TimeIsOver
 from archivebox.plugins.base.tab import MARGIN, Tab, read_json, script_value
 
 TYPE_CHECKING = False

@@ -17,8 +17,8 @@ from shared_files import write_shared_files
 
 from archivebox.plugins.base import Hook, Settings, failed, log, succeeded, try_again, write_atomically
 from archivebox.plugins.base.cdp import CommandFailed
-from archivebox.plugins.base.files import remove
-from archivebox.plugins.base.shown import CLOSED_ROOTS, find_closed_roots
+from archivebox.plugins.base.hook import remove
+from archivebox.plugins.base.inject import CLOSED_ROOTS, find_closed_roots
 from archivebox.plugins.base.tab import PROBE, Tab, open_page
 
 TYPE_CHECKING = False

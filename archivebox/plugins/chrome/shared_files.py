@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from archivebox.plugins.base.files import remove, write_atomically
+from archivebox.plugins.base.hook import remove, write_atomically
 
 # Gone with the browser or the tab; `url.txt` and `final_url.txt` stay true and stay.
 OF_BROWSER = ("cdp_url.txt", "chrome.pid")

@@ -9,7 +9,7 @@ import select
 
 from archivebox.plugins.base import StopRequest, noresults, ready, sibling, succeeded, try_again
 from archivebox.plugins.base.cdp import CDPConnection, CDPError, TargetGone
-from archivebox.plugins.base.lifeline import end_with_engine
+from archivebox.plugins.base.engine import end_with_engine
 from archivebox.plugins.base.tab import read_json
 
 TYPE_CHECKING = False

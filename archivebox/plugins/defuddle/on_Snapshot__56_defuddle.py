@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from archivebox.plugins.base.article import keep_article
+from archivebox.plugins.base.article import keep_article, read_page
 from archivebox.plugins.base.html_text import html_to_text
 from archivebox.plugins.base.inject import read_package
-from archivebox.plugins.base.page_reader import read_page
 
 # It changes the document that it is given. `useAsync` would ask other services for the content of some sites.
 READ = "() => new Defuddle(shown.copy(), {url: location.href, useAsync: false}).parse()"

@@ -12,8 +12,8 @@ import json
 
 from archivebox.plugins.base import Settings, failed, log, noresults, succeeded, write_atomically
 from archivebox.plugins.base.cdp import TooLong
-from archivebox.plugins.base.files import remove
-from archivebox.plugins.base.shown import ShownPage
+from archivebox.plugins.base.hook import remove
+from archivebox.plugins.base.inject import ShownPage
 from archivebox.plugins.base.stored_html import SHOWN
 from archivebox.plugins.base.tab import open_page
 from archivebox.plugins.base.visible_words import CAPTURE, OPTIONS, visible_words

@@ -2,9 +2,7 @@
 """Provider env: takes a program that is already there, in LIB_DIR/bin or on the PATH."""
 
 from archivebox.plugins.base import Hook
-from archivebox.plugins.base.providers.library import Library
-from archivebox.plugins.base.providers.programs import answer_with_first, find_all, search_path
-from archivebox.plugins.base.providers.request import InstallRequest
+from archivebox.plugins.base.install import InstallRequest, Library, answer_with_first, find_all, search_path
 
 PROVIDER = "env"
 

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from archivebox.plugins.base.article import keep_article
+from archivebox.plugins.base.article import keep_article, read_page
 from archivebox.plugins.base.html_text import html_to_text
 from archivebox.plugins.base.inject import read_package
-from archivebox.plugins.base.page_reader import read_page
 
 # It parses HTML into the document that is there, where pictures would load once more and their handlers run. So it is
 # given a document that is in no window, where neither happens, and of the window what it asks for: its functions bound,

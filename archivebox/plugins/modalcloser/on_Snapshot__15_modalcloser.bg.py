@@ -13,7 +13,7 @@ from world import NAME, TELL, library, script
 
 from archivebox.plugins.base import StopRequest, log, noresults, ready, succeeded, try_again
 from archivebox.plugins.base.cdp import CDPError, CDPEvent, TargetGone
-from archivebox.plugins.base.lifeline import end_with_engine
+from archivebox.plugins.base.engine import end_with_engine
 from archivebox.plugins.base.tab import Tab
 
 FAREWELL = 2.0  # seconds: whoever closes the tab tells us to stop in the same moment

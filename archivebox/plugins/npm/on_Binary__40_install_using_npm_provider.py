@@ -11,9 +11,16 @@ from shared_install import PendingInstall, announced, claim_all
 from unpacking import fetch_files
 
 from archivebox.plugins.base import Hook, Settings, on_stop, run_program
-from archivebox.plugins.base.providers.library import Library
-from archivebox.plugins.base.providers.programs import answer_with_first, find_all, report, search_path
-from archivebox.plugins.base.providers.request import InstallRequest, fail_install, install_timeout
+from archivebox.plugins.base.install import (
+    InstallRequest,
+    Library,
+    answer_with_first,
+    fail_install,
+    find_all,
+    install_timeout,
+    report,
+    search_path,
+)
 
 PROVIDER = "npm"
 

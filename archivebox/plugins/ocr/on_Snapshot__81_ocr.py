@@ -9,8 +9,7 @@ import time
 from pathlib import Path
 
 from archivebox.plugins.base import Settings, noresults, on_stop, run_program, try_again
-from archivebox.plugins.base.readings import NotReadError, keep_readings
-from archivebox.plugins.base.stored_files import find_files
+from archivebox.plugins.base.stored_files import NotReadError, find_files, keep_readings
 
 RESOLUTION = "200"  # dots an inch: what tesseract is trained for lies between 200 and 300
 MAX_SIZE = 1_000_000  # bytes of text of one picture

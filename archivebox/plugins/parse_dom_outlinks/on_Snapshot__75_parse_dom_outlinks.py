@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from archivebox.plugins.base import Settings
+from archivebox.plugins.base.inject import ShownPage
 from archivebox.plugins.base.links import Link, report
-from archivebox.plugins.base.shown import ShownPage
 from archivebox.plugins.base.tab import open_page
 
 # `href` of the element is absolute and parsed by the browser's own (WHATWG) rules, <base> included.

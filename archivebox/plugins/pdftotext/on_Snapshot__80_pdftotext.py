@@ -15,7 +15,7 @@ from archivebox.plugins.base import (
     try_again,
     write_atomically,
 )
-from archivebox.plugins.base.files import remove
+from archivebox.plugins.base.hook import remove
 from archivebox.plugins.base.stored_files import find_files
 
 OUTPUT, PARTIAL = "content.txt", ".content.partial"

@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from archivebox.plugins.base import run_program
-from archivebox.plugins.base.providers.library import replace_link
+from archivebox.plugins.base.install import replace_link
 
 if TYPE_CHECKING:
-    from archivebox.plugins.base.providers.library import Library
-    from archivebox.plugins.base.providers.request import InstallRequest
+    from archivebox.plugins.base.install import InstallRequest, Library
 
 # Set by the engine for this plugin, but read by pip as options of its own (a limit per connection).
 _NOT_FOR_PIP = ("PIP_TIMEOUT", "PIP_ENABLED", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "__PYVENV_LAUNCHER__")

@@ -4,9 +4,7 @@
 from environment import Environment, PipError
 
 from archivebox.plugins.base import Hook, on_stop
-from archivebox.plugins.base.providers.library import Library
-from archivebox.plugins.base.providers.programs import answer_with_first
-from archivebox.plugins.base.providers.request import InstallRequest, fail_install, install_timeout
+from archivebox.plugins.base.install import InstallRequest, Library, answer_with_first, fail_install, install_timeout
 
 PROVIDER = "pip"
 

@@ -14,7 +14,7 @@ from archivebox.plugins.base import (
     succeeded,
     write_atomically,
 )
-from archivebox.plugins.base.stopping import TimeIsOver
+from archivebox.plugins.base.hook import TimeIsOver
 from archivebox.plugins.base.web import Web, WebResponse
 
 FILE = "precheck.json"

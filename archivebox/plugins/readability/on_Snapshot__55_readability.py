@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from archivebox.plugins.base.article import keep_article
+from archivebox.plugins.base.article import keep_article, read_page
 from archivebox.plugins.base.html_text import html_to_text
 from archivebox.plugins.base.inject import read_package
-from archivebox.plugins.base.page_reader import read_page
 
 READ = "() => new Readability(shown.copy()).parse()"  # it takes the document apart
 

@@ -16,6 +16,7 @@ from recorder.addresses import Addresses
 from recorder.exchange import RecordedExchange
 from recorder.store import Store, cut_unfinished, new_name
 
+from archivebox.lib.mime_sniffing import essence_of, is_page
 from archivebox.plugins.base import (
     Hook,
     Settings,
@@ -25,9 +26,8 @@ from archivebox.plugins.base import (
     succeeded,
     write_atomically,
 )
-from archivebox.plugins.base.media_types import essence_of, is_page
+from archivebox.plugins.base.hook import TimeIsOver
 from archivebox.plugins.base.responses import INDEX
-from archivebox.plugins.base.stopping import TimeIsOver
 from archivebox.plugins.base.web import Web
 
 TYPE_CHECKING = False

@@ -18,7 +18,7 @@ from recorder.store import Store, cut_unfinished, new_name
 
 from archivebox.plugins.base import Settings, StopRequest, extended, failed, ready, sibling, succeeded, try_again
 from archivebox.plugins.base.cdp import CDPConnection, CDPError, TargetGone
-from archivebox.plugins.base.lifeline import end_with_engine
+from archivebox.plugins.base.engine import end_with_engine
 from archivebox.plugins.base.responses import INDEX
 from archivebox.plugins.base.tab import read_json
 

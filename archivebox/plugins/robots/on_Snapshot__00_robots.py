@@ -8,7 +8,7 @@ import os
 from rules import BROKEN, is_allowed, rules_of
 
 from archivebox.plugins.base import Hook, Settings, failed, set_deadline, succeeded, try_again
-from archivebox.plugins.base.stopping import TimeIsOver
+from archivebox.plugins.base.hook import TimeIsOver
 from archivebox.plugins.base.web import Web
 
 NAME = "ArchiveBox"  # that is looked up in robots.txt

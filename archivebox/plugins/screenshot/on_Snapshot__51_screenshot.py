@@ -18,7 +18,7 @@ from variants import dark, phone
 
 from archivebox.plugins.base import Settings, log, ready, succeeded, write_atomically
 from archivebox.plugins.base.cdp import CallTimeout, CommandFailed
-from archivebox.plugins.base.files import remove
+from archivebox.plugins.base.hook import remove
 from archivebox.plugins.base.tab import DRAWN_ELEMENTS_MAX, Tab, open_page
 
 TYPE_CHECKING = False

@@ -23,9 +23,9 @@ from archivebox.plugins.base import (
     write_atomically,
 )
 from archivebox.plugins.base.cdp import CallTimeout, CommandFailed
+from archivebox.plugins.base.inject import ShownPage
 from archivebox.plugins.base.pictures import Smaller
 from archivebox.plugins.base.resources import Resources
-from archivebox.plugins.base.shown import ShownPage
 from archivebox.plugins.base.tab import open_page
 
 TYPE_CHECKING = False

@@ -24,7 +24,7 @@ from archivebox.plugins.base import (
     try_again,
     write_atomically,
 )
-from archivebox.plugins.base.files import remove
+from archivebox.plugins.base.hook import remove
 
 # The first of them that is there says best what the page is about.
 TEXTS = (

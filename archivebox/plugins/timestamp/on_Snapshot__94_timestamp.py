@@ -15,7 +15,7 @@ from archivebox.plugins.base import (
     try_again,
     write_atomically,
 )
-from archivebox.plugins.base.files import remove
+from archivebox.plugins.base.hook import remove
 
 HASHES = Path("..", "hashes", "hashes.json")
 OUTPUT = "hashes.tsr"

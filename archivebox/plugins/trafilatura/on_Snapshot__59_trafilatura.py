@@ -7,7 +7,7 @@ from pathlib import Path
 
 from archivebox.plugins.base import Hook, Settings, noresults, set_deadline
 from archivebox.plugins.base.article import keep_article
-from archivebox.plugins.base.memory import within_memory
+from archivebox.plugins.base.hook import within_memory
 from archivebox.plugins.base.stored_html import find_shown_page
 
 FACTS = ("title", "author", "date", "sitename", "hostname", "description", "categories", "tags", "image", "language")

@@ -10,8 +10,7 @@ import time
 from pathlib import Path
 
 from archivebox.plugins.base import Settings, noresults, on_stop, run_program, skipped, try_again
-from archivebox.plugins.base.readings import NotReadError, keep_readings
-from archivebox.plugins.base.stored_files import find_files
+from archivebox.plugins.base.stored_files import NotReadError, find_files, keep_readings
 
 FILES_MAX = 3  # of one page
 MAX_SIZE = 20_000_000  # bytes of words; a day of speech has one million

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from archivebox.lib import html_probe
-from archivebox.lib.limited_process import limit
+from archivebox.lib.module_process import limit
 from archivebox.replay.locations import Location
 from archivebox.replay.records import opened
 from archivebox.replay.rewriting.document import LARGEST_TEXT, Document

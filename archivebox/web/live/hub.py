@@ -21,8 +21,7 @@ from django.db import DatabaseError, connection
 
 from archivebox.base_models.visibility import EVERYTHING, MEMBERS, ViewerScope
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.lib.file_watch import FileWatcher
-from archivebox.lib.inotify import ATTRIB
+from archivebox.lib.file_watch import ATTRIB, FileWatcher
 
 log = logging.getLogger("archivebox.web")
 

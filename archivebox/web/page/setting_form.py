@@ -17,7 +17,7 @@ from archivebox.config.resolve import Resolved, SettingError
 from archivebox.contract.schema import SettingSpec, check_value, to_env
 from archivebox.hooks.stored_settings import write_settings
 from archivebox.lib.jsonl import JSON
-from archivebox.lib.redaction import redacted
+from archivebox.lib.urls import redacted
 
 _ENDINGS = {
     "ENABLED": "On",

@@ -13,7 +13,7 @@ from archivebox.config.early import early_settings
 from archivebox.config.listening import hold_ports
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.lib.addresses import ListenAddress
-from archivebox.lib.garbage import paused_gc
+from archivebox.lib.startup import paused_gc
 
 
 def main(argv: Sequence[str] | None = None) -> int:

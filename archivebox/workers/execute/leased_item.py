@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from archivebox.base_models.work import LEASE
-from archivebox.lib.boot_clock import seconds_since_boot
+from archivebox.lib.system_calls import seconds_since_boot
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.hooks.process import HookProcess
 from archivebox.workers.queue.lease import Lease

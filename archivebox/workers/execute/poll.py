@@ -18,7 +18,7 @@ from archivebox.config.conffile import ConfError
 from archivebox.config.resolve import SettingError
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl, CrawlRun
-from archivebox.lib.boot_clock import seconds_since_boot
+from archivebox.lib.system_calls import seconds_since_boot
 from archivebox.machine.binary import Binary
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process

@@ -27,10 +27,8 @@ from archivebox.hooks import base_layers, resolve_settings
 from archivebox.jobs.measuring import measure_when_idle
 from archivebox.jobs.storage_upkeep import StorageUpkeep, StoreUpkeep, purge_today, remove_unneeded_uploads
 from archivebox.lib import processes
-from archivebox.lib.boot_clock import seconds_since_boot
-from archivebox.lib.file_watch import FileWatcher
-from archivebox.lib.inotify import ATTRIB
-from archivebox.lib.lockfiles import hold
+from archivebox.lib.file_watch import ATTRIB, FileWatcher
+from archivebox.lib.system_calls import hold, seconds_since_boot
 from archivebox.machine.machine_id import is_fleet
 from archivebox.machine.process import Process
 from archivebox.workers.execute import poll

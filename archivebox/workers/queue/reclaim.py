@@ -25,8 +25,8 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.intake.schedules import end_impossible_schedules
 from archivebox.lib import processes
-from archivebox.lib.lockfiles import is_at
 from archivebox.lib.processes import ProcessIdentity, SpawnEntry, SpawnLog
+from archivebox.lib.system_calls import is_at
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.machine.process_row import exited_columns

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from uuid import UUID
 
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.lib.lockfiles import hold
 from archivebox.lib.processes import ProcessIdentity
+from archivebox.lib.system_calls import hold
 
 
 class Only(NamedTuple):

@@ -11,7 +11,7 @@ import django
 from archivebox.config.collection import CollectionError, choose_data_dir, open_collection
 from archivebox.config.conffile import ConfError
 from archivebox.config.resolve import SettingError
-from archivebox.lib.garbage import paused_gc
+from archivebox.lib.startup import paused_gc
 from archivebox.workers.supervise.children import ServeCommands
 
 

@@ -19,7 +19,7 @@ from django.db import connection
 from archivebox.base_models.transient import OF_DATABASE, TRY_EVERY, transient_problem
 from archivebox.base_models.wakeups import CHANNEL, sender_id, wake_local_workers
 from archivebox.base_models.work import RENEW_EVERY
-from archivebox.lib.wakeup import wakeup_pipe
+from archivebox.lib.system_calls import wakeup_pipe
 from archivebox.machine.process import Process
 from archivebox.workers.signals import WorkerSignal, say_alive
 

@@ -32,10 +32,9 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.crawl_control.process_retention import cleanup_today
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.lib import processes
-from archivebox.lib.file_watch import FileWatcher
-from archivebox.lib.inotify import CLOSE_WRITE, DELETE
+from archivebox.lib.file_watch import CLOSE_WRITE, DELETE, FileWatcher
 from archivebox.lib.processes import ExitJournal, ExitStatus, ProcessIdentity
-from archivebox.lib.wakeup import wakeup_pipe
+from archivebox.lib.system_calls import wakeup_pipe
 from archivebox.machine.machine_id import is_fleet
 from archivebox.machine.process import Process
 from archivebox.workers.egress import process as egress

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from archivebox.lib.addresses import ListenAddress
-from archivebox.lib.openfiles import LEAST
+from archivebox.lib.system_calls import LEAST
 
 LONGEST_SOCKET = 100
 """Bytes of a socket's path that every system takes (Linux 107, macOS 103), supervisord's own suffix included."""

@@ -23,11 +23,9 @@ from archivebox.config.early import keep_last_conf
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import APPLICATION, base_layers, resolve_settings
 from archivebox.lib import processes
-from archivebox.lib.file_watch import FileWatcher
-from archivebox.lib.inotify import ATTRIB, CLOSE_WRITE
-from archivebox.lib.openfiles import require_open_files
+from archivebox.lib.file_watch import ATTRIB, CLOSE_WRITE, FileWatcher
 from archivebox.lib.processes import ProcessIdentity
-from archivebox.lib.wakeup import wakeup_pipe
+from archivebox.lib.system_calls import require_open_files, wakeup_pipe
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.workers.queue import watchers

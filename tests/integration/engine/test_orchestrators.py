@@ -92,7 +92,7 @@ def test_all_but_the_hooks_killed_then_one_start_adopts_or_ends_them(forked: Col
 DAEMON = """
 import os, selectors
 from archivebox.plugins.base import StopRequest
-from archivebox.plugins.base.lifeline import end_with_engine
+from archivebox.plugins.base.engine import end_with_engine
 def note(word):
     fd = os.open(os.environ["DATA_DIR"] + "/ledger", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.write(fd, word.encode() + b"\\n")

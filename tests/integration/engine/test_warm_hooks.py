@@ -16,7 +16,7 @@ from tests.webserver.server import free_ports
 HOOK = """\
 import os, select, sys, time
 from archivebox.plugins.base import StopRequest, start_program
-from archivebox.plugins.base.warm import CrawlToCome
+from archivebox.plugins.base.engine import CrawlToCome
 data, stop, crawl = os.environ["DATA_DIR"], StopRequest(), CrawlToCome.from_environment()
 if crawl is not None and os.path.exists(data + "/refuse"):
     sys.exit(1)

@@ -28,7 +28,7 @@ from archivebox.jobs.actions import ACTIONS
 from archivebox.jobs.begin import JobRequest, begin
 from archivebox.jobs.models import Job
 from archivebox.jobs.runner import end_lease, next_part, write_part
-from archivebox.lib.links import bookmarks
+from archivebox.lib.links import pages
 from tests import factories
 from tests.job_runner import carried_out, leased
 
@@ -306,7 +306,7 @@ def test_bookmarks_are_read_again_with_their_dates_and_tags(keys: Keys) -> None:
     Snapshot.objects.filter(pk=keys[0]).update(title='<b>"A" & B</b>', bookmarked_at="2020-02-03T04:05:06Z")
     tag(keys[:1], ["two words", "fruit"])
     with exported(keys, "bookmarks").open("rb") as file:
-        read = {link.url: link for link in bookmarks.read(file)}
+        read = {link.url: link for link in pages.read_bookmarks(file)}
     assert sorted(read) == URLS
     one = read[URLS[0]]
     assert (one.title, sorted(one.tags), one.date) == (

@@ -5,7 +5,7 @@ import io
 from typing import BinaryIO
 
 from archivebox.lib.object_store import ObjectStore
-from archivebox.lib.object_store.parts import PART
+from archivebox.lib.object_store.interface import PART
 
 SIZES = (0, 1, 300_000, PART, PART + 1, 2 * PART + 5)
 """Bytes: nothing, one block, two blocks, one request, and several parts."""

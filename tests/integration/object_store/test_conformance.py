@@ -13,7 +13,7 @@ from archivebox.lib.object_store import (
     is_sent_at_once,
 )
 from archivebox.lib.object_store.folder import FolderStore
-from archivebox.lib.object_store.parts import PART
+from archivebox.lib.object_store.interface import PART
 from archivebox.lib.object_store.s3 import DELETED_AT_ONCE
 from tests.integration.object_store.stores import SIZES, UnreadableFile, everything, file_of, keys, some_bytes
 from tests.suite.swift import PAGE

@@ -18,7 +18,7 @@ from archivebox.lib.object_store import (
     UploadMissingError,
     open_store,
 )
-from archivebox.lib.object_store.parts import PART
+from archivebox.lib.object_store.interface import PART
 from archivebox.lib.object_store.s3 import S3Store
 from tests.integration.object_store.relay import BreakingRelay, breaking_relay
 from tests.integration.object_store.stores import everything, file_of, keys, some_bytes

@@ -9,7 +9,7 @@ import pytest
 
 from archivebox.contract.discovery import BUNDLED, read_plugin
 from archivebox.contract.hook import Hook
-from archivebox.lib.file_urls import FILE_URL, is_file_url
+from archivebox.lib.mime_sniffing import FILE_URL, is_file_url
 from archivebox.plugins.base.responses import Archive
 from tests.plugins_bundled.browser.chain import CRAWL_HOOK, NAVIGATE, Crawl, Outcome, Snapshot
 from tests.site import pictures

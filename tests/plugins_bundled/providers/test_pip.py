@@ -7,8 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from archivebox.plugins.base.providers.library import Library
-from archivebox.plugins.base.providers.request import InstallRequest
+from archivebox.plugins.base.install import InstallRequest, Library
 from archivebox.plugins.pip.environment import Environment
 
 if TYPE_CHECKING:
@@ -100,8 +99,8 @@ def test_an_interpreter_without_pip_uses_the_wheel_of_ensurepip(providers: "Prov
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
     code = (
         "import sys; sys.path.append(sys.argv[1])\n"
-        "from archivebox.plugins.base.providers.library import Library\n"
-        "from archivebox.plugins.base.providers.request import InstallRequest\n"
+        "from archivebox.plugins.base.install import Library\n"
+        "from archivebox.plugins.base.install import InstallRequest\n"
         "from archivebox.plugins.pip.environment import Environment\n"
         "from pathlib import Path\n"
         "request = InstallRequest('pysemver', 'pip', {'packages': ['semver']})\n"

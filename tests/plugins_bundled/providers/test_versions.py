@@ -2,7 +2,7 @@
 
 import pytest
 
-from archivebox.plugins.base.providers.programs import version_in
+from archivebox.plugins.base.install import version_in
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from archivebox.core.page_storage.copies import note_path
 from archivebox.core.page_storage.uploading import store_page
 from archivebox.lib.object_store import ObjectStoreError
 from archivebox.lib.object_store.folder import FolderStore
-from archivebox.lib.object_store.parts import BLOCK
+from archivebox.lib.object_store.interface import BLOCK
 from archivebox.replay import capability
 from archivebox.replay.answer import CHUNK
 from archivebox.replay.folders import PageFiles, files_of

@@ -2,7 +2,7 @@
 
 import sys
 
-from archivebox.lib.limited_process import limit
+from archivebox.lib.module_process import limit
 
 limit(400_000_000, 1)
 wanted = sys.stdin.read()

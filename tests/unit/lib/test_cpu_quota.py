@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.lib import cpu_quota
+from archivebox.lib import machine_load
 from archivebox.lib.machine_load import extended, is_busy, slowdown
 
 Groups = Callable[..., None]
@@ -21,14 +21,14 @@ def groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Groups]:
         for name, text in files.items():
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text(text)
-        cpu_quota.limiting_group.cache_clear()
+        machine_load.limiting_group.cache_clear()
 
-    monkeypatch.setattr(cpu_quota, "CGROUPS", str(tmp_path))
-    monkeypatch.setattr(cpu_quota, "MEMBERSHIP", str(tmp_path / "membership"))
+    monkeypatch.setattr(machine_load, "CGROUPS", str(tmp_path))
+    monkeypatch.setattr(machine_load, "MEMBERSHIP", str(tmp_path / "membership"))
     monkeypatch.setattr(os, "cpu_count", lambda: 8)
     monkeypatch.setattr(os, "getloadavg", lambda: (4.0, 0.0, 0.0))
     yield write
-    cpu_quota.limiting_group.cache_clear()
+    machine_load.limiting_group.cache_clear()
 
 
 HELD_BACK = "nr_periods 90\nnr_throttled 40\nthrottled_usec 1000\n"
@@ -51,7 +51,7 @@ def test_deadlines_grow_in_a_container_that_used_up_its_quota(
     groups(
         membership, {f"{folder}/{name}".strip("/"): text for name, text in (limits | {"cpu.stat": HELD_BACK}).items()}
     )
-    assert cpu_quota.reached_quota() == 2.0
+    assert machine_load.reached_quota() == 2.0
     assert slowdown() == 2.0
     assert extended(60.0) == 120.0
     assert is_busy()
@@ -59,7 +59,7 @@ def test_deadlines_grow_in_a_container_that_used_up_its_quota(
 
 def test_the_smallest_quota_counts(groups: Groups) -> None:
     groups("0::/a/b\n", {"a/b/cpu.max": "400000 100000", "a/cpu.max": "150000 100000", "a/cpu.stat": HELD_BACK})
-    assert cpu_quota.reached_quota() == 1.5
+    assert machine_load.reached_quota() == 1.5
 
 
 @pytest.mark.parametrize(
@@ -74,6 +74,6 @@ def test_the_smallest_quota_counts(groups: Groups) -> None:
 )
 def test_without_a_quota_that_was_reached_the_machine_alone_counts(groups: Groups, files: dict[str, str]) -> None:
     groups("0::/\n", files)
-    assert cpu_quota.reached_quota() is None
+    assert machine_load.reached_quota() is None
     assert slowdown() == 1.0
     assert not is_busy()

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-ATEXIT = "import atexit; from archivebox.lib.fast_exit import fast_exit; atexit.register(print, 'asked')\n"
+ATEXIT = "import atexit; from archivebox.lib.startup import fast_exit; atexit.register(print, 'asked')\n"
 THREAD = "import threading, time; threading.Thread(target=lambda: (time.sleep(0.05), print('done'))).start()\n"
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.lib.file_watch import FileWatcher
-from archivebox.lib.inotify import ATTRIB, CLOSE_WRITE, DELETE
+from archivebox.lib.file_watch import ATTRIB, CLOSE_WRITE, DELETE, FileWatcher
 from archivebox.lib.processes import PORTABLE
 
 POLLS = [True, pytest.param(False, marks=pytest.mark.skipif(PORTABLE, reason="no inotify"))]

@@ -3,7 +3,7 @@
 import psutil
 import pytest
 
-from archivebox.lib.limited_process import LimitError, run_limited
+from archivebox.lib.module_process import LimitError, run_limited
 
 PROGRAM = "tests.unit.lib.greedy"
 

@@ -16,8 +16,7 @@ from archivebox.lib.links import archives
 from archivebox.lib.links.dates import iso, moment_of
 from archivebox.lib.links.feeds import title_of
 from archivebox.lib.links.formats import ListFormat, detect, read_links, reader_named
-from archivebox.lib.links.link import Link, LinkFileError
-from archivebox.lib.links.tags import tags_in
+from archivebox.lib.links.link import Link, LinkFileError, tags_in
 from archivebox.lib.links.text import LONGEST_LINE
 
 PAGES = Path(__file__).parents[2] / "site" / "pages"

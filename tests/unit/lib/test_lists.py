@@ -12,8 +12,8 @@ from typing import NamedTuple
 import lz4.block
 import pytest
 
+from archivebox.core.intake.parse_input import read_given
 from archivebox.lib.links.formats import ListFormat, detect, read_links
-from archivebox.lib.links.given import read_given
 from archivebox.lib.links.link import Link, LinkFileError
 
 LISTS = Path(__file__).parent / "lists"

@@ -2,7 +2,7 @@ import pytest
 
 from archivebox.lib.object_store import open_store
 from archivebox.lib.object_store.folder import FolderStore
-from archivebox.lib.object_store.parts import MOST_PARTS, PART, parts_of
+from archivebox.lib.object_store.interface import MOST_PARTS, PART, parts_of
 from archivebox.lib.object_store.s3 import S3Store
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from archivebox.lib.redaction import redacted
+from archivebox.lib.urls import redacted
 
 
 @pytest.mark.parametrize(

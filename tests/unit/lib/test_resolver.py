@@ -1,6 +1,6 @@
 """Names are looked up by the system's own means."""
 
-from archivebox.lib.resolver import resolve
+from archivebox.lib.addresses import resolve
 
 
 def test_a_name_has_its_addresses_and_an_unknown_one_none() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.lib import limited_process
+from archivebox.lib import module_process
 from archivebox.replay import rewritten
 from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.copies import linked_copy, xml_copy
@@ -46,13 +46,13 @@ def folder(tmp_path: Path) -> Path:
 def processes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A line for each process that rewrites."""
     started: list[str] = []
-    run = limited_process.run_limited
+    run = module_process.run_limited
 
     def counted(module: str, sent: bytes, files: list[int]) -> bytes:
         started.append(module)
         return run(module, sent, files)
 
-    monkeypatch.setattr(limited_process, "run_limited", counted)
+    monkeypatch.setattr(module_process, "run_limited", counted)
     return started
 
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 import base64
 import json
 
+from archivebox.lib.mime_sniffing import is_page
 from archivebox.plugins.base.cdp import CDPConnection, CommandFailed, TargetGone
-from archivebox.plugins.base.media_types import is_page
 
 from .documents import WISHES as OF_DOCUMENTS
 from .documents import Documents

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import urllib.parse
 
-from archivebox.plugins.base.json_lines import record_in
+from archivebox.plugins.base.hook import record_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

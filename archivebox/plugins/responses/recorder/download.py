@@ -12,7 +12,7 @@ import base64
 import os
 import time
 
-from archivebox.plugins.base.media_types import essence_of
+from archivebox.lib.mime_sniffing import essence_of
 
 from .exchange import RecordedExchange
 

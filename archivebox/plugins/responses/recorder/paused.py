@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 
-from archivebox.plugins.base.media_types import is_page
+from archivebox.lib.mime_sniffing import is_page
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
-from archivebox.lib.file_watch import FileWatcher
-from archivebox.lib.inotify import ATTRIB
+from archivebox.lib.file_watch import ATTRIB, FileWatcher
 from archivebox.workers.execute.capacity.slots import Tell
 
 OWN = 64

@@ -3,8 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from archivebox.lib.file_watch import FileWatcher
-from archivebox.lib.inotify import MODIFY
+from archivebox.lib.file_watch import MODIFY, FileWatcher
 
 READ_AFTER = 0.02
 """Seconds that output is gathered before it is read, save of hooks that others wait for."""

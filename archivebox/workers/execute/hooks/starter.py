@@ -33,9 +33,9 @@ from archivebox.workers.execute.journal import Journal
 log = logging.getLogger(__name__)
 
 PRELOAD = (
-    "archivebox.lib.file_urls",
+    "archivebox.lib.mime_sniffing",
     "archivebox.plugins.base.programs",
-    "archivebox.plugins.base.retry_after",
+    "archivebox.lib.retry_after",
     "archivebox.plugins.base.tab",
     "argparse",
     "gettext",
@@ -50,15 +50,13 @@ Those that argparse imports only when it is used are named too: they are 4 of th
 
 PRELOAD_LATER = (
     "urllib.parse",
-    "archivebox.plugins.base.media_types",
     "base64",
     "hashlib",
     "archivebox.plugins.base.responses",
     "archivebox.plugins.base.warc_file",
-    "archivebox.plugins.base.lifeline",
+    "archivebox.plugins.base.engine",
     "archivebox.plugins.base.extension",
     "archivebox.plugins.base.inject",
-    "archivebox.plugins.base.shown",
     "archivebox.lib.files",
     "html",
     "mimetypes",
@@ -73,7 +71,6 @@ PRELOAD_LATER = (
     "archivebox.plugins.base.stored_html",
     "archivebox.plugins.base.html_text",
     "archivebox.plugins.base.links",
-    "archivebox.plugins.base.page_reader",
     "archivebox.plugins.base.resources",
     "archivebox.plugins.base.searching",
     "archivebox.plugins.base.article",

@@ -30,8 +30,8 @@ from archivebox.hooks import (
     prepare_hook,
     process_hook_records,
 )
-from archivebox.lib.file_urls import is_file_url
 from archivebox.lib.machine_load import can_spare
+from archivebox.lib.mime_sniffing import is_file_url
 from archivebox.lib.processes import Child, ExitStatus, Launch, Tree
 from archivebox.machine.process import Process
 from archivebox.machine.process_row import exited_columns

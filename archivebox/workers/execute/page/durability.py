@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from archivebox.lib.files import fsync_tree
-from archivebox.lib.syncing import HAS_SYNCFS, syncfs
+from archivebox.lib.system_calls import HAS_SYNCFS, syncfs
 
 
 class Waiting(NamedTuple):

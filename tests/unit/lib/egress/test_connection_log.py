@@ -8,8 +8,7 @@ import pytest
 
 from archivebox.lib import jsonl
 from archivebox.lib.egress.connection_log import CONNECTIONS, ConnectionLog, Totals, sum_totals
-from archivebox.lib.egress.proxy_requests import Endpoint
-from archivebox.lib.egress.refusals import NotConnected, NotConnectedReason
+from archivebox.lib.egress.proxy_requests import Endpoint, NotConnected, NotConnectedReason
 from archivebox.storage.layout import MACHINES, egress_dir, egress_dirs
 from tests.integration.engine.disks import small_disk
 

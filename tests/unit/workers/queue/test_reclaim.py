@@ -17,8 +17,8 @@ from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.crawls.models import Crawl, CrawlRun, CrawlSchedule, Domain
 from archivebox.jobs.models import Job
 from archivebox.lib.jsonl import JSON
-from archivebox.lib.lockfiles import hold
 from archivebox.lib.processes import ExitJournal, ExitStatus, ProcessIdentity, SpawnLog, mark_environment
+from archivebox.lib.system_calls import hold
 from archivebox.machine.models import Machine, Process
 from archivebox.storage.layout import DataFolder
 from archivebox.workers.queue.lease import Lease
