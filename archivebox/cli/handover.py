@@ -257,7 +257,7 @@ def _go_on(words: list[str], accepted: dict[str, Any]) -> int:
     from archivebox.cli.session import Globals, Needs, carry_out  # what is handed over need not import it
 
     given = Globals(data_dir_of(words), json="--json" in words)
-    return carry_out("archivebox.cli.add", Needs.COLLECTION, given, accepted)
+    return carry_out("archivebox.cli.add:go_on", Needs.COLLECTION, given, accepted)
 
 
 # --- the process that carries it out ------------------------------------------------------------------------------
