@@ -8,7 +8,7 @@ from archivebox.cli import settings
 from archivebox.cli.conditions import find_all
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.fields import ARCHIVERESULT
-from archivebox.cli.listing import pages, record_of, show_model
+from archivebox.cli.listing import RowTable, list_rows, pages, print_changed, record_of
 from archivebox.cli.output import Column, Record, counted
 from archivebox.cli.selection import STDIN, read_keys_from_stdin, select_rows, select_snapshots
 from archivebox.cli.session import Session
@@ -28,22 +28,29 @@ COLUMNS = (
 )
 
 
+def records_of(page: list[ArchiveResult]) -> Iterator[Record]:
+    """Each with the URL of its page, and why it is as it is."""
+    return (record_of(row, url=row.snapshot.url, sentence=row.sentence, action=row.action) for row in page)
+
+
+RESULTS = RowTable(
+    "result",
+    ARCHIVERESULT,
+    COLUMNS,
+    records_of,
+    empty="No result matches.",
+    line=lambda record: f"{record['status']}  {record['hook_name']}  {record['url']}",
+)
+REFUSED = 2
+
+
 def list_(session: Session, *, ids: tuple[str, ...], **given: Any) -> int:
     rows = ArchiveResult.objects.select_related("snapshot").filter(snapshot__retired_at__isnull=True)
     if known := tuple(text for text in ids if text != STDIN):
         rows = rows.filter(pk__in=[row.pk for row in find_all(ArchiveResult, known)])
     if STDIN in ids:
         rows = rows.filter(snapshot__in=key_list(read_keys_from_stdin(session.out)))
-    empty = "No result matches."
-    return show_model(session.out, COLUMNS, rows, ARCHIVERESULT, given, records=records_of, empty=empty)
-
-
-def records_of(page: list[ArchiveResult]) -> Iterator[Record]:
-    """Each with the URL of its page, and why it is as it is."""
-    return (record_of(row, url=row.snapshot.url, sentence=row.sentence, action=row.action) for row in page)
-
-
-REFUSED = 2
+    return list_rows(session.out, RESULTS, rows, given)
 
 
 def create(
@@ -67,7 +74,8 @@ def create(
             f"{page.url} is {page.status}{' and at work' if page.owner else ''}: nothing was queued for it."
         )
     results = ArchiveResult.objects.filter(pk__in=key_list(queued.results)).select_related("snapshot")
-    _print(session, results)
+    for part in pages(results):
+        print_changed(session.out, RESULTS, part)
     session.out.say(f"{counted(len(queued.results), 'result')} of {counted(len(chosen), 'page')} queued.")
     code = REFUSED if queued.refused else 0
     if run and queued.results:
@@ -82,12 +90,7 @@ def update(session: Session, *, ids: tuple[str, ...], every: bool, status: str |
     keys = list(rows.values_list("pk", flat=True))
     results = ArchiveResult.objects.filter(pk__in=key_list(keys)).select_related("snapshot")
     count = retry_results(results)
-    _print(session, results)
+    for part in pages(results):
+        print_changed(session.out, RESULTS, part)
     session.out.say(f"{counted(count, 'result')} of {len(keys):,} run again; `archivebox run` does it now.")
     return 0
-
-
-def _print(session: Session, rows: Any) -> None:
-    for page in pages(rows):
-        for record in records_of(page):
-            session.out.event(record, f"{record['status']}  {record['hook_name']}  {record['url']}")

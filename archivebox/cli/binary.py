@@ -13,9 +13,9 @@ from archivebox.base_models.wakeups import notify_workers
 from archivebox.cli import administrator
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.fields import BINARY
-from archivebox.cli.listing import record_of, show_model
+from archivebox.cli.listing import RowTable, delete_rows, list_rows, record_of
 from archivebox.cli.output import Column, Record, counted
-from archivebox.cli.selection import NOTHING_ASKED, STDIN, confirm, select_rows
+from archivebox.cli.selection import NOTHING_ASKED, STDIN, select_rows
 from archivebox.cli.session import Session
 from archivebox.contract import reasons
 from archivebox.contract.binaries import BinaryRequest, merge
@@ -25,7 +25,7 @@ from archivebox.lib.suggestions import did_you_mean
 from archivebox.machine.models import Binary
 from archivebox.workers.supervise.watch import Interrupted, OrchestratorFailedError, OrchestratorWatch
 
-COLUMNS = (
+BINARY_COLUMNS = (
     Column("program", "name"),
     Column("status", "status"),
     Column("version", "version"),
@@ -35,14 +35,22 @@ COLUMNS = (
 )
 
 
-def list_(session: Session, **given: Any) -> int:
-    empty = "No programs have been checked yet. Run `archivebox install`."
-    rows = Binary.objects.here()
-    return show_model(session.out, COLUMNS, rows, BINARY, given, records=records_of, sort="name", empty=empty)
-
-
 def records_of(rows: Iterable[Binary]) -> Iterator[Record]:
     return (record_of(row, action=reasons.action(row.reason) if row.reason else "") for row in rows)
+
+
+BINARIES = RowTable(
+    "program",
+    BINARY,
+    BINARY_COLUMNS,
+    records_of,
+    empty="No programs have been checked yet. Run `archivebox install`.",
+    sort="name",
+)
+
+
+def list_(session: Session, **given: Any) -> int:
+    return list_rows(session.out, BINARIES, Binary.objects.here(), given)
 
 
 def create(session: Session, *, names: tuple[str, ...]) -> int:
@@ -59,13 +67,13 @@ def delete(
 ) -> int:
     """Those that a worker installs at this moment stay."""
     rows = _chosen(session, ids, every=every, where=where).filter(owner__isnull=True)
-    count = rows.count()
-    if count and confirm(
-        session, count, "program", "forgotten", lambda: _show(session, rows), yes=yes, dry_run=dry_run
-    ):
+    found = list(rows.order_by("name"))
+
+    def act() -> tuple[Record, str]:
         rows.delete()
-        session.out.event({"type": "Removal", "binaries": count}, f"{counted(count, 'program')} forgotten.")
-    return 0
+        return {"binaries": len(found)}, f"{counted(len(found), 'program')} forgotten."
+
+    return delete_rows(session, BINARIES, found, "forgotten", act, yes=yes, dry_run=dry_run)
 
 
 def _chosen(
@@ -76,11 +84,6 @@ def _chosen(
     keys = tuple(text if text == STDIN else str(here.get(text, text)) for text in ids)
     rows = select_rows(session.out, Binary, BINARY, every=every, ids=keys, where=where)
     return rows.filter(pk__in=Binary.objects.here().values("pk"))
-
-
-def _show(session: Session, rows: "QuerySet[Binary]") -> None:
-    for record in records_of(rows.order_by("name")):
-        session.out.event(record, f"{record['name']} {record['version']}")
 
 
 NOT_INSTALLED = 1
@@ -168,7 +171,7 @@ def _report(session: Session, keys: list[UUID]) -> int:
     """What is there now; and for what needs an administrator, the very line to install."""
     rows = list(Binary.objects.filter(pk__in=keys).order_by("name"))
     records = [record_of(row, action=reasons.action(row.reason) if row.reason else "") for row in rows]
-    session.out.table(COLUMNS, records)
+    session.out.table(BINARY_COLUMNS, records)
     for row in rows:
         reason, detail = reasons.split(row.reason) if row.reason else (None, "")
         if reason is Reason.NEEDS_ROOT:

@@ -11,9 +11,9 @@ from archivebox.cli.add import PipedInput, accept_given
 from archivebox.cli.conditions import find, find_all
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.fields import CRAWL
-from archivebox.cli.listing import pages, record_of, show_model
-from archivebox.cli.output import Column, counted
-from archivebox.cli.selection import confirm, select_rows
+from archivebox.cli.listing import RowTable, delete_rows, list_rows, pages, print_changed, record_of
+from archivebox.cli.output import Column, Record, counted
+from archivebox.cli.selection import select_rows
 from archivebox.cli.session import Session
 from archivebox.core.crawl_control import edit_crawl
 from archivebox.core.models import ArchiveResult, Snapshot
@@ -32,11 +32,6 @@ COLUMNS = (
 )
 
 
-def list_(session: Session, *, open: bool, **given: Any) -> int:  # noqa: A002 - the option's name
-    rows = Crawl.objects.open() if open else Crawl.objects.all()
-    return show_model(session.out, COLUMNS, rows, CRAWL, given, records=with_counts, empty="No crawl matches.")
-
-
 def crawl_records(rows: CrawlQuerySet, limit: int | None) -> Iterator[dict[str, object]]:
     for page in pages(rows, limit):
         yield from with_counts(page)
@@ -46,6 +41,20 @@ def with_counts(page: list[Crawl]) -> Iterator[dict[str, object]]:
     """Each with how many Snapshots it has; one query for all."""
     counts = dict(Snapshot.objects.filter(crawl__in=page).values_list("crawl_id").annotate(Count("id")))
     return (record_of(crawl, snapshots=counts.get(crawl.pk, 0)) for crawl in page)
+
+
+CRAWLS = RowTable(
+    "crawl",
+    CRAWL,
+    COLUMNS,
+    with_counts,
+    empty="No crawl matches.",
+    line=lambda record: f"crawl {record['id']} is {record['status']}.",
+)
+
+
+def list_(session: Session, *, open: bool, **given: Any) -> int:  # noqa: A002 - the option's name
+    return list_rows(session.out, CRAWLS, Crawl.objects.open() if open else Crawl.objects.all(), given)
 
 
 def show(session: Session, *, id: str) -> int:  # noqa: A002 - the argument's name
@@ -137,8 +146,7 @@ def update(
                 session.out.warn(f"crawl {crawl.pk} is {crawl.status} and cannot be {status}.")
                 code = REFUSED
             crawl.refresh_from_db()
-            (record,) = with_counts([crawl])
-            session.out.event(record, f"crawl {crawl.pk} is {crawl.status}.")
+            print_changed(session.out, CRAWLS, [crawl])
     return code
 
 
@@ -147,17 +155,11 @@ def delete(
 ) -> int:
     rows = select_rows(session.out, Crawl, CRAWL, every=every, ids=ids, where=where)
     found = [crawl for page in pages(rows) for crawl in page]
-    if not found:
-        session.out.say("No crawl was chosen. Nothing was done.")
-        return 0
 
-    def show() -> None:
-        session.out.table(COLUMNS, with_counts(found))
+    def act() -> tuple[Record, str]:
+        count = sum(map(edit_crawl.discard, found))
+        hint = "`archivebox crawl update --status queued ID` brings the pages of one back."
+        sentence = f"{counted(len(found), 'crawl')} ended, {counted(count, 'page')} removed. {hint}"
+        return {"crawls": len(found), "snapshots": count}, sentence
 
-    if not confirm(session, len(found), "crawl", "removed with its pages", show, yes=yes, dry_run=dry_run):
-        return 0
-    count = sum(map(edit_crawl.discard, found))
-    record = {"type": "Removal", "crawls": len(found), "snapshots": count}
-    hint = "`archivebox crawl update --status queued ID` brings the pages of one back."
-    session.out.event(record, f"{counted(len(found), 'crawl')} ended, {counted(count, 'page')} removed. {hint}")
-    return 0
+    return delete_rows(session, CRAWLS, found, "removed with its pages", act, yes=yes, dry_run=dry_run)

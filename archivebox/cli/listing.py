@@ -3,9 +3,10 @@
 import html
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PurePosixPath
-from typing import Any, NamedTuple, Self
+from typing import Any, Generic, NamedTuple, Self
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -17,7 +18,8 @@ from archivebox.base_models.rows import Row
 from archivebox.cli.conditions import Model, condition_of
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.fields import SNAPSHOT, RowField
-from archivebox.cli.output import Column, Output, Record
+from archivebox.cli.output import Column, Output, Record, counted
+from archivebox.cli.session import Session
 from archivebox.core.models import Snapshot
 from archivebox.core.progress.page_states import states_and_counts
 from archivebox.core.snapshot import SnapshotQuerySet
@@ -230,26 +232,71 @@ def show_rows(
     return out.table(shown, records, empty=empty)
 
 
-def show_model(
-    out: Output,
-    shown: Sequence[Column],
-    rows: "QuerySet[Model]",
-    fields: Sequence[RowField],
-    given: Mapping[str, Any],
-    *,
-    records: Callable[[list[Model]], Iterable[Record]] | None = None,
-    sort: str | None = None,
-    empty: str = "",
-) -> int:
-    """Rows of a model that have what was ``given`` for their fields. Returns 0, the exit status.
+def confirm(
+    session: Session, count: int, noun: str, verb: str, show: Callable[[], object], *, yes: bool, dry_run: bool
+) -> bool:
+    """Whether to go on: ``yes``, or somebody at a terminal said so, having been shown which they are."""
+    if yes and not dry_run:
+        return True
+    show()
+    if not dry_run and session.out.ask(f"{counted(count, noun)} will be {verb}. Continue?"):
+        return True
+    hint = "" if dry_run else " --yes does it."
+    session.out.say(f"Nothing was done: {counted(count, noun)} would be {verb}.{hint}")
+    return False
 
-    ``records``: those of one page of rows; ``sort``: their order where none was asked for.
-    """
-    wanted = ListOptions(given["limit"], given["sort"] or sort, given["csv"], with_headers=given["with_headers"])
-    chosen = rows.filter(condition_of(rows.model, fields, given["where"]))
-    made = records or (lambda page: map(record_of, page))
-    found = pages(chosen, wanted.bound(out), wanted.order(fields))
-    show_rows(out, shown, (record for page in found for record in made(page)), wanted, empty=empty)
+
+@dataclass(frozen=True, slots=True)
+class RowTable(Generic[Model]):
+    """What the commands of a model know of it: by which fields its rows are chosen, and how they are shown."""
+
+    noun: str
+    fields: Sequence[RowField]
+    columns: Sequence[Column]
+    records: Callable[[list[Model]], Iterable[Record]]
+    """Those of one page of rows."""
+    empty: str
+    sort: str | None = None
+    line: Callable[[Record], str] = str
+    """One that was changed, for people."""
+
+
+def list_rows(out: Output, table: RowTable[Model], rows: "QuerySet[Model]", given: Mapping[str, Any]) -> int:
+    """Rows that have what was ``given`` for their fields. Returns 0, the exit status."""
+    wanted = ListOptions(given["limit"], given["sort"] or table.sort, given["csv"], with_headers=given["with_headers"])
+    chosen = rows.filter(condition_of(rows.model, table.fields, given["where"]))
+    found = pages(chosen, wanted.bound(out), wanted.order(table.fields))
+    show_rows(out, table.columns, (one for page in found for one in table.records(page)), wanted, empty=table.empty)
+    return 0
+
+
+def print_changed(out: Output, table: RowTable[Model], rows: list[Model]) -> None:
+    """The record of each, for the next command in a pipe."""
+    for record in table.records(rows):
+        out.event(record, table.line(record))
+
+
+def delete_rows(
+    session: Session,
+    table: RowTable[Model],
+    found: list[Model],
+    verb: str,
+    act: Callable[[], tuple[Record, str]],
+    *,
+    yes: bool,
+    dry_run: bool,
+) -> int:
+    """Have them deleted by ``act``, which returns what to say of it, if ``yes`` or somebody at a terminal says so."""
+    if not found:
+        session.out.say(f"No {table.noun} was chosen. Nothing was done.")
+        return 0
+
+    def show_found() -> None:
+        session.out.table(table.columns, table.records(found))
+
+    if confirm(session, len(found), table.noun, verb, show_found, yes=yes, dry_run=dry_run):
+        counts, sentence = act()
+        session.out.event({"type": "Removal", **counts}, sentence)
     return 0
 
 

@@ -11,8 +11,8 @@ from archivebox.cli.conditions import find
 from archivebox.cli.config import find_machine
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.fields import MACHINE
-from archivebox.cli.listing import record_of, show_model
-from archivebox.cli.output import Column, Record
+from archivebox.cli.listing import RowTable, list_rows, record_of
+from archivebox.cli.output import Column
 from archivebox.cli.session import Session
 from archivebox.core.progress.machine_work import pages_at_work
 from archivebox.machine.host import MachineAtWorkError
@@ -47,10 +47,8 @@ GIVE_BACK_TIME = timedelta(minutes=1)
 
 
 def list_(session: Session, **given: Any) -> int:
-    def records(page: list[Machine]) -> Iterator[Record]:
-        return _records(page)
-
-    return show_model(session.out, COLUMNS, Machine.objects.kept(), MACHINE, given, records=records, sort="-seen_at")
+    table = RowTable("machine", MACHINE, COLUMNS, _records, empty="", sort="-seen_at")
+    return list_rows(session.out, table, Machine.objects.kept(), given)
 
 
 def show(session: Session, *, id: str, alive: bool) -> int:  # noqa: A002 - the argument's name

@@ -10,9 +10,9 @@ from django.contrib.auth.models import User
 
 from archivebox.cli import settings
 from archivebox.cli.errors import BadInputError
-from archivebox.cli.listing import ListOptions, show_rows
+from archivebox.cli.listing import ListOptions, confirm, show_rows
 from archivebox.cli.output import Column, counted
-from archivebox.cli.selection import STDIN, confirm, divided, read_records, reads_stdin, tell_or_pass
+from archivebox.cli.selection import STDIN, divided, read_records, reads_stdin, tell_or_pass
 from archivebox.cli.session import Session
 from archivebox.config.conffile import write_conf
 from archivebox.config.core import PERSONA_NAME

@@ -12,8 +12,8 @@ from archivebox.base_models.work import Request
 from archivebox.cli.conditions import find
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.fields import PROCESS
-from archivebox.cli.listing import record_of, show_model
-from archivebox.cli.output import Column, Node, Record
+from archivebox.cli.listing import RowTable, list_rows, record_of
+from archivebox.cli.output import Column, Node
 from archivebox.cli.session import Session
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.models import Snapshot
@@ -110,11 +110,8 @@ def list_(
         rows = rows.serving(snapshot_id=find(Snapshot, snapshot).pk)
     if crawl := where.get("crawl"):
         rows = rows.serving(crawl_id=find(Crawl, crawl).pk)
-
-    def records(page: list[Process]) -> Iterator[Record]:
-        return map(_record, page)
-
-    return show_model(session.out, COLUMNS, rows, PROCESS, {**given, "where": where}, records=records, empty="None.")
+    table: RowTable[Process] = RowTable("process", PROCESS, COLUMNS, lambda page: map(_record, page), empty="None.")
+    return list_rows(session.out, table, rows, {**given, "where": where})
 
 
 def tree(session: Session, *, id: str | None, running: bool, limit: int) -> int:  # noqa: A002

@@ -24,7 +24,6 @@ from archivebox.cli.conditions import KEY_STEP, Model, condition_of, find, href,
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.fields import SNAPSHOT, RowField
 from archivebox.cli.output import Output, counted
-from archivebox.cli.session import Session
 from archivebox.contract.records import MAX_LINE, parse_line
 from archivebox.core.models import ArchiveResult, Snapshot, Tag
 from archivebox.core.snapshot import SnapshotQuerySet
@@ -438,17 +437,3 @@ def tell_left_out(out: Output, records: Sequence[StdinRecord]) -> None:
     """Say which records choose nothing, such as a Summary."""
     for kind, number in Counter(record.type for record in records).items():
         out.warn(f"Left out of the selection: {counted(number, 'record')} of type {kind[:100]}.")
-
-
-def confirm(
-    session: Session, count: int, noun: str, verb: str, show: Callable[[], object], *, yes: bool, dry_run: bool
-) -> bool:
-    """Whether to go on: ``yes``, or somebody at a terminal said so, having been shown which they are."""
-    if yes and not dry_run:
-        return True
-    show()
-    if not dry_run and session.out.ask(f"{counted(count, noun)} will be {verb}. Continue?"):
-        return True
-    hint = "" if dry_run else " --yes does it."
-    session.out.say(f"Nothing was done: {counted(count, noun)} would be {verb}.{hint}")
-    return False

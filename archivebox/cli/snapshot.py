@@ -13,9 +13,9 @@ from archivebox.cli.add import PipedInput, accept_given, tags_of
 from archivebox.cli.conditions import find_all
 from archivebox.cli.crawl import change
 from archivebox.cli.errors import BadInputError
-from archivebox.cli.listing import ListOptions, record_of, snapshot_records
+from archivebox.cli.listing import ListOptions, confirm, record_of, snapshot_records
 from archivebox.cli.output import Column, counted
-from archivebox.cli.selection import STDIN, confirm, find_snapshot, select_snapshots, snapshots
+from archivebox.cli.selection import STDIN, find_snapshot, select_snapshots, snapshots
 from archivebox.cli.session import Session
 from archivebox.cli.watching import Watched, watch
 from archivebox.contract.verdicts import judge
