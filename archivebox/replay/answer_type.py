@@ -16,8 +16,7 @@ from archivebox.lib.mime_sniffing import (
 )
 from archivebox.replay.files import NotThereError
 from archivebox.replay.index import Recorded, RecordingIndex, indices
-from archivebox.replay.locations import Location
-from archivebox.replay.records import opened
+from archivebox.replay.locations import Location, opened
 
 _IMPORTS_MOST = 5
 """Style sheets within one another that are asked for their charset."""

@@ -15,9 +15,8 @@ from urllib.parse import parse_qsl
 
 from archivebox.lib.jsonl import JSON
 from archivebox.replay.index import Recorded, RecordingIndex
-from archivebox.replay.locations import Location
+from archivebox.replay.locations import Location, read_request_body
 from archivebox.replay.matching import RANDOM
-from archivebox.replay.records import read_request_body
 
 BODY_MOST = 1 << 20
 """Bytes of a request's body that are recorded and compared."""

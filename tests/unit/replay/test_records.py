@@ -9,9 +9,8 @@ import pytest
 from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.files import NotThereError
 from archivebox.replay.index import load
-from archivebox.replay.locations import Location
+from archivebox.replay.locations import Location, opened, read_request_body
 from archivebox.replay.recorded import RecordedRequest, reply_to
-from archivebox.replay.records import opened, read_request_body
 from tests.webserver.recording import WARC, Page, pack_recording, record_all
 
 PLACE = ReplayContext("token", "http://127.0.0.1:8000", "20261122090000")
