@@ -25,12 +25,11 @@ from archivebox.base_models.rows import new_id
 from archivebox.plugins.base.responses import Response, read_index
 from archivebox.plugins.chrome.likeness import packed_alike, read_picture, tiles_alike
 from archivebox.replay import addresses, capability
-from archivebox.replay.addresses import ReplayContext
+from archivebox.replay.addresses import ReplayContext, sandbox
 from archivebox.replay.capability import Purpose
 from archivebox.replay.folders import PageFiles
 from archivebox.replay.index import indices
 from archivebox.replay.listener import EndedError, Listener
-from archivebox.replay.origins import sandbox
 from archivebox.replay.scripts.listener import ViewListener
 from benchmarks.finding import Bound, Finding
 from tests.plugins_bundled.browser.chain import NAVIGATE, SETTLE, Crawl

@@ -1,13 +1,14 @@
-"""Owns the one question of every entrance: may this user, or this token, do that, and which rows may it see."""
+"""Owns the one question of every entrance: may this user, or token, do that, which rows may it see, who asks."""
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from archivebox.accounts.roles import Action, Role, actions_of, role_of
+from archivebox.accounts.roles import ALLOWED, Action, Role, actions_of, role_of
 from archivebox.accounts.tokens import Token
 from archivebox.base_models.users import SYSTEM
 from archivebox.base_models.visibility import EVERYTHING, ViewerScope, VisibleRow, seen_by
 from archivebox.core.archiveresult import ArchiveResult, ArchiveResultQuerySet
+from archivebox.core.intake.request import MAX_URLS_AT_ONCE, Requester
 from archivebox.core.progress.process_tree import process_is_seen
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.crawls.crawl import Crawl, CrawlQuerySet
@@ -90,3 +91,17 @@ def may_show(who: Who, row: VisibleRow) -> bool:
     """Whether ``who`` may decide who else sees this row, which ``who`` sees: its owner may, and administrators."""
     scope = viewer_scope(who)
     return may(who, Action.EDIT) and (scope.is_whole or row.created_by_id == scope.account)
+
+
+def is_visitor(who: Who) -> bool:
+    """Whether ``who`` may add only because PUBLIC_ADD_VIEW lets everybody; an account of a viewer may, too."""
+    return Action.ADD not in ALLOWED[role_of(user_of(who))]
+
+
+def requester_of(who: Who, address: str = "") -> Requester:
+    """``address``: the IP address that they ask from."""
+    user = user_of(who)
+    account = user if isinstance(user, User) else None
+    if is_visitor(who):
+        return Requester.visitor(account, viewer_scope(who), address)
+    return Requester(account, viewer_scope(who), may(who, Action.ADMINISTER), MAX_URLS_AT_ONCE)

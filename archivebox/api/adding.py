@@ -4,7 +4,7 @@ from functools import partial
 
 from django.http import HttpRequest
 
-from archivebox.accounts.requester import requester_of
+from archivebox.accounts.permission import requester_of
 from archivebox.api.credentials import caller, record_audit
 from archivebox.core.intake.request import CrawlRequest, Requester
 from archivebox.core.intake.submit import submit

@@ -42,7 +42,7 @@ from archivebox.lib.object_store import ObjectStoreError
 from archivebox.machine.machine_id import is_fleet
 from archivebox.machine.models import Binary, Machine, Process
 from archivebox.machine.plugin_sets import plugin_differences, report_plugins
-from archivebox.replay.origins import Replay
+from archivebox.replay.addresses import Replay
 from archivebox.workers.queue.disk_space import DiskSpaceGuard
 
 State = Literal["ok", "warning", "error"]

@@ -14,7 +14,7 @@ from archivebox.imports.page import NotImported, NotReadableError, SourceReport
 from archivebox.imports.page_files import Transfer
 from archivebox.imports.readers import open_reader
 from archivebox.jobs.begin import JobRefusedError
-from archivebox.jobs.begin_import import begin_import, unfinished_import
+from archivebox.jobs.inspecting import begin_import, unfinished_import
 from archivebox.jobs.models import Job
 from archivebox.lib.quantities import size
 

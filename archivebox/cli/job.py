@@ -8,8 +8,7 @@ from archivebox.cli.listing import ON_A_TERMINAL, pages, record_of
 from archivebox.cli.output import Column
 from archivebox.cli.session import Session
 from archivebox.crawls import control
-from archivebox.jobs.job import JobQuerySet
-from archivebox.jobs.models import Job, JobFailure
+from archivebox.jobs.models import Job, JobFailure, JobQuerySet
 
 COLUMNS = (
     Column("id", "id", wraps=True),

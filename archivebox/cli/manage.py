@@ -19,8 +19,7 @@ from archivebox.config.conffile import ConfError, read_conf, write_conf
 from archivebox.core.crawl_control.process_retention import FAILED_STAY, cleanup_processes
 from archivebox.machine.fleet_setting import fleet_settings
 from archivebox.machine.machine_id import is_fleet, machine_id
-from archivebox.search.backend import SearchUnavailableError, chosen_backend
-from archivebox.search.reindexing import ReindexProgress, rebuild, reindex
+from archivebox.search.backend import ReindexProgress, SearchUnavailableError, chosen_backend, rebuild, reindex
 
 
 class Parser(argparse.ArgumentParser):

@@ -32,7 +32,7 @@ from archivebox.cli.declare import (
 from archivebox.cli.fields import ARCHIVERESULT, CRAWL, TAG
 from archivebox.cli.former import former_options
 from archivebox.cli.session import Needs
-from archivebox.export.titles import TITLES
+from archivebox.export import TITLES
 
 PARSERS = ("auto", "url_list", "txt", "html", "rss", "netscape", "jsonl", "csv", "md", "sitemap", "warc",
            "posts", "jsonlz4", "sqlite", "history")  # fmt: skip

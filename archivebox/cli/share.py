@@ -16,8 +16,7 @@ from archivebox.cli.token import account, revoke_row
 from archivebox.config.early import early_settings
 from archivebox.core.snapshot import Snapshot
 from archivebox.lib.addresses import ListenAddress
-from archivebox.search.models import SavedSearch, ShareLink
-from archivebox.search.share import ShareLinkQuerySet, ShareRefusedError, create_share_link
+from archivebox.search.models import SavedSearch, ShareLink, ShareLinkQuerySet, ShareRefusedError, create_share_link
 from archivebox.workers.supervise.serving import served_at
 
 COLUMNS = (

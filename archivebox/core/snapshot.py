@@ -34,8 +34,8 @@ from archivebox.lib.jsonl import JSON
 from archivebox.lib.links.dates import moment_of
 from archivebox.lib.urls import MAX_LENGTH, Url, path_domain, path_domain_of
 from archivebox.machine.process import Process, ProcessQuerySet
+from archivebox.webhooks.models import Event
 from archivebox.webhooks.outbox import enqueue_event, is_wanted
-from archivebox.webhooks.webhook import Event
 
 if TYPE_CHECKING:
     from archivebox.core.archiveresult import ArchiveResult, ArchiveResultQuerySet

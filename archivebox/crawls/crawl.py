@@ -23,8 +23,8 @@ from archivebox.lib.jsonl import JSON
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process, ProcessQuerySet
 from archivebox.storage.layout import machine_place
+from archivebox.webhooks.models import Event
 from archivebox.webhooks.outbox import enqueue_event
-from archivebox.webhooks.webhook import Event
 
 LONGEST_HOLD_OFF = 3600.0
 """Seconds for which a host may put us off at a time; it can do so again."""

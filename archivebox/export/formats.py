@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from archivebox.export import TITLES
 from archivebox.export.collection import CollectionWriter
 from archivebox.export.expanded_records import EXPANDED, end_of_records, whole_recordings
 from archivebox.export.lists import Bookmarks, HtmlList
 from archivebox.export.pages import ExportedPage
 from archivebox.export.site.writer import SiteWriter
-from archivebox.export.titles import TITLES
 from archivebox.export.wacz import WaczWriter
 from archivebox.export.writer import StreamWriter, Writer
-from archivebox.export.zipped import ZipWriter
+from archivebox.export.zip_parts import ZipWriter
 from archivebox.lib import jsonl
 from archivebox.lib.csv_lines import csv_line
 

@@ -5,12 +5,14 @@ so that it can be cut to whole members, and any process can go on. Its end is wr
 """
 
 import hashlib
+import html
 import io
+import json
 import os
 import shutil
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +20,9 @@ from typing import IO, BinaryIO
 from urllib.parse import quote
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
-from archivebox.export.writer import PartFiles
+from archivebox.export.lists import PAGE_END, PAGE_HEAD
+from archivebox.export.pages import ExportedPage
+from archivebox.export.writer import Failures, PartFiles, Writer
 
 DIRECTORY = "directory"
 """The file beside an export that is a zip file."""
@@ -120,3 +124,55 @@ def safe_name(path: str) -> str:
     Any bytes may be in a file's name; Windows parts folders by a backslash, and has characters that no name may have.
     """
     return quote(os.fsencode(path), safe="/!#$&'()+,-.;=@[]^_`{}~ ")
+
+
+FACTS = "page.json"
+INDEX = "index.html"
+
+
+class ZipWriter(Writer):
+    """All files of each page; the list of pages grows beside the zip file, and comes into it at the end."""
+
+    beside = (DIRECTORY, INDEX)
+
+    def append(self, pages: Sequence[ExportedPage]) -> Failures:
+        if not self.files[INDEX].tell():
+            self.files[INDEX].write(PAGE_HEAD)
+        with zip_part(self.files) as part:
+            found = {page.snapshot.pk: self._append(page, part) for page in pages}
+        return {key: problem for key, problem in found.items() if problem}
+
+    def _append(self, page: ExportedPage, part: ZipPart) -> str:
+        folder, names = folder_of(page), page.files()
+        for name in names:
+            part.add_file(page.folder / name, f"{folder}/{name_of(name)}")
+        record = page.record()
+        part.add_bytes(json.dumps(record, ensure_ascii=False, indent=1).encode("utf-8", "replace"), f"{folder}/{FACTS}")
+        self.files[INDEX].write(_line(folder, page).encode("utf-8", "replace"))
+        return "" if names else "It has no files: nothing was kept."
+
+    def write_end(self) -> None:
+        index = self.files[INDEX]
+        index.write(PAGE_END)
+        index.seek(0)
+        with zip_part(self.files) as part:
+            part.add(index, INDEX)
+        end_zip(self.files)
+
+
+def name_of(path: str) -> str:
+    """A file's path as it stands in the zip: any bytes may be in its name, and Windows parts folders by a backslash."""
+    return os.fsencode(path).decode("utf-8", "replace").replace("\\", "_")
+
+
+def folder_of(page: ExportedPage) -> str:
+    """At most 122 bytes, of the 255 that a name may have, since Windows allows 260 for a whole path."""
+    one = page.snapshot
+    return f"{one.created_at:%Y%m%d}-{one.domain[:100]}-{str(one.pk)[-12:]}"
+
+
+def _line(folder: str, page: ExportedPage) -> str:
+    one = page.snapshot
+    about = f"{html.escape(one.url)}, {one.created_at:%Y-%m-%d}"
+    shown = html.escape(one.title or one.url)
+    return f'<li><a dir="auto" href="{html.escape(folder)}/">{shown}</a><small>{about}</small>\n'

@@ -14,7 +14,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from archivebox.plugins.base.html_text import html_to_text
 from archivebox.plugins.base.stored_html import decode_html
-from archivebox.replay.rewriting.sources import candidates
+from archivebox.replay.rewriting.html import candidates
 
 MEMORY, MEMORY_PER_BYTE = 512 * 1024 * 1024, 64
 """Bytes of address space, as in :mod:`archivebox.lib.html_probe_main`; a tree, and the text that is made of it."""

@@ -1,12 +1,13 @@
-"""Owns what every kind of job has in common: what is asked of it, part by part."""
+"""Owns what every kind of job has in common, part by part, and what carries out each kind, loaded when it is wanted."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import ClassVar
 from uuid import UUID
 
 from archivebox.base_models.visibility import seen_by
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
-from archivebox.jobs.job import Job
+from archivebox.jobs.models import Job
 from archivebox.jobs.permission import scope_of_job
 from archivebox.lib.jsonl import JSON
 
@@ -100,3 +101,11 @@ def texts(options: Options, name: str) -> list[str]:
     if not isinstance(value, list):
         raise ValueError(f"{name} is a list of names.")  # noqa: TRY004 - a value that somebody typed
     return [str(one) for one in value]
+
+
+@cache
+def actions() -> Mapping[str, type[JobAction]]:
+    """The kind of a job → what carries it out."""
+    from archivebox.jobs.actions import ACTIONS  # 30 ms that a command without a job does not pay
+
+    return ACTIONS

@@ -31,14 +31,14 @@ from archivebox.export.pages import pages_of
 from archivebox.hooks import plugins
 from archivebox.jobs.action import DeferredError, Failures, FallibleAction, JobAction, Options, texts
 from archivebox.jobs.comparing import MeasureCaptures, MeasureChosen
-from archivebox.jobs.imported import Imported
-from archivebox.jobs.job import Job
+from archivebox.jobs.importing import Imported
+from archivebox.jobs.inspecting import InspectSource
+from archivebox.jobs.models import Job
 from archivebox.jobs.page_imports import ImportPages
 from archivebox.jobs.permission import scope_of_job
-from archivebox.jobs.source_inspection import InspectSource
 from archivebox.lib.files import remove_tree
 from archivebox.lib.jsonl import JSON
-from archivebox.replay.scripts.view import forget_views_of
+from archivebox.replay.models import forget_views_of
 from archivebox.search.backend import forget, learn
 from archivebox.storage.shared_files import remove_page
 

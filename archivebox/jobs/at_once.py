@@ -15,9 +15,9 @@ from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import Tag
 from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl
+from archivebox.jobs.action import actions
 from archivebox.jobs.begin import JobRequest, Noting, begin, without_record
-from archivebox.jobs.job import Job, JobPart, packed
-from archivebox.jobs.kinds import actions
+from archivebox.jobs.models import Job, JobPart, packed
 from archivebox.jobs.runner import note
 from archivebox.lib.jsonl import JSON
 from archivebox.search.finding import newest_keys

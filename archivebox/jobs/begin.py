@@ -9,8 +9,8 @@ from django.contrib.auth.models import User
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.visibility import ViewerScope
 from archivebox.base_models.wakeups import notify_workers
-from archivebox.jobs.job import Job, JobPart, packed
-from archivebox.jobs.kinds import actions
+from archivebox.jobs.action import actions
+from archivebox.jobs.models import Job, JobPart, packed
 from archivebox.jobs.permission import limits, scope_of_job
 from archivebox.lib.batches import batches
 from archivebox.lib.jsonl import JSON

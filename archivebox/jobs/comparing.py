@@ -1,16 +1,26 @@
-"""Owns the jobs that measure how much of pages their replay shows."""
+"""Owns measuring how much of pages their replay shows: the jobs, when one starts, and whether the machine is idle."""
 
+import os
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import ModuleType
 from typing import TYPE_CHECKING, ClassVar
 from uuid import UUID
 
+import psutil
+from django.db import IntegrityError
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
+
+from archivebox.base_models.users import system_user
+from archivebox.base_models.work import HELD
+from archivebox.contract.reasons import Reason, sentence
 from archivebox.core.outputs.replay_quality import Count, Score, closed_a_window, record_score
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
+from archivebox.crawls.crawl import Crawl
 from archivebox.jobs.action import DeferredError, Failures, FallibleAction
-from archivebox.jobs.idle_check import IdleCheck
-from archivebox.jobs.job import Job
+from archivebox.jobs.begin import JobRequest, begin
+from archivebox.jobs.models import Job, JobPart
 
 if TYPE_CHECKING:
     from archivebox.replay.likeness import Comparing, Likeness
@@ -104,3 +114,91 @@ def _score_of(likeness: "Likeness", *, is_covered: bool = False) -> Score:
     scripted = None if likeness.scripted is None else _score_of(likeness.scripted, is_covered=is_covered)
     copies = {key: _score_of(copy) for key, copy in likeness.copies.items()}
     return Score(words, tiles, is_covered=is_covered, scripted=scripted, copies=copies)
+
+
+SAMPLE = 0.5
+"""Seconds in which the use of all cores is looked at."""
+
+
+class IdleCheck:
+    """Whether it is the turn of measuring, asked before a page and again and again while its replay is shown.
+
+    Pages that wait to be captured come first. Beside those that are being captured a replay is measured only where a
+    core has nothing to do.
+    """
+
+    def __init__(self) -> None:
+        self._is_beside = False
+
+    def may_start(self) -> bool:
+        """Blocks for half a second where pages are being captured."""
+        if _page_waits():
+            return False
+        self._is_beside = _page_is_at_work()
+        return not self._is_beside or has_idle_core()
+
+    def must_stop(self) -> bool:
+        return _page_waits() or (not self._is_beside and _page_is_at_work())
+
+
+def has_idle_core() -> bool:
+    """Whether one core, or the same of several, has nothing to do."""
+    cores = os.cpu_count() or 1
+    return cores * (100 - psutil.cpu_percent(SAMPLE)) / 100 >= 1
+
+
+def _page_waits() -> bool:
+    waiting = Snapshot.objects.free().filter(crawl_id=OuterRef("pk"), retry_at__lte=timezone.now())
+    return bool(Crawl.objects.open().filter(Exists(waiting)).exists())
+
+
+def _page_is_at_work() -> bool:
+    return bool(Snapshot.objects.filter(HELD, finishing=False).exists())
+
+
+AT_A_TIME = 200
+"""Pages of one job: the newest first, so that pages which are captured meanwhile come before old ones."""
+AFTER_A_PROBLEM = timedelta(hours=1)
+"""How soon another job begins after one that could not do its work, or was cancelled."""
+_UNFINISHED = (*Job.OPEN, Job.StatusChoices.PAUSED)
+
+
+def measure_when_idle() -> None:
+    """Begin a job for pages whose replay nobody has measured, if there are any and none is open.
+
+    Called again and again by every worker; a constraint of the database lets one of them begin it.
+    """
+    if not Snapshot.objects.unmeasured().order_by("-id")[:1]:
+        return
+    former = Job.objects.filter(kind=Job.Kind.MEASURE).order_by("-id").first()
+    if former is not None and (former.status in _UNFINISHED or _is_too_soon(former)):
+        return
+    if former is not None and former.problem == sentence(Reason.WORKER_LOST):
+        _record_unmeasurable(former)
+    keys = list(Snapshot.objects.unmeasured().order_by("-id").values_list("pk", flat=True)[:AT_A_TIME])
+    if not keys:
+        return
+    request = JobRequest(Job.Kind.MEASURE, created_by=system_user(), snapshots=keys)
+    try:
+        begin(request, noting=_forget_former)
+    except IntegrityError:  # another worker was quicker
+        return
+
+
+def _is_too_soon(former: Job) -> bool:
+    has_failed = bool(former.problem) or former.status == Job.StatusChoices.CANCELLED
+    return has_failed and former.modified_at > timezone.now() - AFTER_A_PROBLEM
+
+
+def _forget_former(job: Job) -> None:
+    """Of these jobs the list shows the last one alone: nobody asked for them."""
+    Job.objects.filter(kind=Job.Kind.MEASURE).exclude(pk=job.pk).delete()
+
+
+def _record_unmeasurable(former: Job) -> None:
+    """The page at which workers have died again and again is not measured any more."""
+    part = JobPart.objects.filter(job=former, number=former.position).first()
+    for page in Snapshot.objects.filter(pk__in=part.keys if part else []):
+        record_score(
+            page.pk, page.sealed_at, Score(problem="Not measured: its replay ended the worker that showed it.")
+        )

@@ -1,25 +1,37 @@
 """Owns imports from the web interface and the API: a source is inspected first, and imported when somebody says so."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django.contrib.auth.models import User
+from django.db import IntegrityError
 
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.visibility import Visibility
 from archivebox.base_models.wakeups import notify_workers
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.core.intake.add_urls import default_visibility
 from archivebox.crawls import control
 from archivebox.export.collection import KIND as WHOLE_EXPORT
 from archivebox.hooks import base_layers, resolve_settings
+from archivebox.imports.accounts_and_settings import CollectionReader
 from archivebox.imports.import_folder import LeftOutList
-from archivebox.imports.page import NotReadableError
+from archivebox.imports.page import InterruptibleReader, NotReadableError, Reader, SourceReport
 from archivebox.imports.page_files import Transfer
-from archivebox.imports.sources import ImportUpload, checked_path, uploaded_keys
+from archivebox.imports.readers import open_reader
+from archivebox.imports.rows import stored_key
+from archivebox.imports.sources import ImportUpload, checked_path, identity_of, uploaded_keys
+from archivebox.jobs.action import DeferredError, JobAction, Options
 from archivebox.jobs.begin import JobRefusedError, Noting, without_record
-from archivebox.jobs.begin_import import begin_import
-from archivebox.jobs.job import Job
-from archivebox.jobs.source_inspection import report_of, source_path
+from archivebox.jobs.models import IMPORTING_PAGES, Job, JobPart, packed
+from archivebox.jobs.page_imports import ImportCounts, ImportPages
+from archivebox.lib.batches import batches
+from archivebox.lib.jsonl import JSON
 from archivebox.lib.quantities import size
 
 MOST_UPLOADS = 5
@@ -157,3 +169,132 @@ def discard(job: Job) -> bool:
         upload.remove()
     LeftOutList(job.pk).path.unlink(missing_ok=True)
     return True
+
+
+REPORT = "report"
+"""What a job remembers its report under."""
+
+
+class InspectSource(JobAction):
+    """Has no parts: its report is written when all of the source was read, and read again where that was cut short."""
+
+    batch: ClassVar[int] = 1
+    pauses_on_full_disk = True
+
+    def __init__(self, job: Job) -> None:
+        super().__init__(job)
+        self._is_stopped = False
+
+    @classmethod
+    def check(cls, options: Options) -> dict[str, JSON]:
+        del options
+        raise ValueError("A source is inspected on the page Import, or by POST /api/v1/imports.")
+
+    def interrupt(self) -> None:
+        self._is_stopped = True
+
+    def finish(self) -> None:
+        path = source_path(self.job)
+        if path.is_file() and path.stat().st_size < self.job.memory.get("size", 0):
+            raise NotReadableError("The file has not arrived as a whole.")
+        try:
+            self._inspect(path)
+        except NotReadableError as error:  # of an uploaded file its own name says more than where it lies here
+            raise NotReadableError(str(error).replace(str(path), self.job.memory["name"])) from None
+
+    def _inspect(self, path: Path) -> None:
+        reader = open_reader(path)
+        if isinstance(reader, InterruptibleReader):
+            reader.stop = self._stop
+        report = reader.report()
+        LeftOutList(self.job.pk).append(0, report.not_imported)
+        self.job.memory[REPORT] = _remembered(reader, report)
+
+    def _stop(self) -> None:
+        if self._is_stopped:
+            raise DeferredError
+
+
+def source_path(job: Job) -> Path:
+    """Where its source lies; NotReadableError where a path that was named may not be named any more."""
+    path: str = job.options["path"]
+    return Path(path) if "upload" in job.memory else checked_path(path)
+
+
+def _remembered(reader: Reader, report: SourceReport) -> dict[str, JSON]:
+    """The report without the list of what is left out, which has a file of its own."""
+    has_more = isinstance(reader, CollectionReader) and bool(reader.accounts_and_settings().notes)
+    return {
+        "kind": report.kind, "pages": report.pages, "files": report.files, "size": report.size,
+        "left_out": len(report.not_imported), "identity": report.identity, "notes": list(report.notes),
+        "has_more": has_more,
+    }  # fmt: skip
+
+
+def report_of(job: Job) -> SourceReport | None:
+    """What was found, but for the list of what is left out; None: nothing yet."""
+    found: Mapping[str, Any] | None = job.memory.get(REPORT)
+    if found is None:
+        return None
+    names = ("kind", "pages", "files", "size", "identity")
+    return SourceReport(**{name: found[name] for name in names}, notes=tuple(found["notes"]))
+
+
+def begin_import(
+    path: Path,
+    report: SourceReport,
+    created_by: User,
+    *,
+    transfer: Transfer = Transfer.COPY,
+    visibility: str = "",
+    pages_only: bool = False,
+    noting: Noting = without_record,
+) -> Job:
+    """Have workers import what ``report`` tells of; JobRefusedError where there is nothing, or it cannot be.
+
+    ``pages_only``: without accounts, schedules and settings of a whole collection.
+    """
+    path = path.resolve()
+    if not str(path).isprintable():
+        raise JobRefusedError("The path has letters that are not UTF-8, or cannot be shown: rename its folders.")
+    if DATA_FOLDER.root == path or DATA_FOLDER.root.is_relative_to(path):
+        raise JobRefusedError(f"{path} is this collection, or contains it.")
+    if not report.pages:
+        raise JobRefusedError(f"{path} has no page that can be imported.")
+    options: dict[str, JSON] = {
+        "path": str(path),
+        "transfer": str(transfer),
+        "all": not pages_only,
+        "visibility": Visibility(visibility or default_visibility({})).value,
+    }
+    memory: dict[str, JSON] = {
+        "source": _source_key(path, report), "what": report.kind,
+        "counts": asdict(ImportCounts()), "after": "", "length": 0, "crawls": [], "to_index": [], "note": "",
+    }  # fmt: skip
+    job = Job(kind=Job.Kind.IMPORT_PAGES, options=options, memory=memory, total=report.pages, created_by=created_by)
+    try:
+        _write(job, report.pages, noting)
+    except IntegrityError:
+        raise JobRefusedError(f"{path} is being imported: `archivebox job list --open` shows by which job.") from None
+    return job
+
+
+def unfinished_import(path: Path, report: SourceReport) -> Job | None:
+    """The job that imports this source, queued, at work or paused; None: there is none."""
+    return Job.objects.filter(IMPORTING_PAGES, memory__source=_source_key(path.resolve(), report)).first()
+
+
+def _write(job: Job, pages: int, noting: Noting) -> None:
+    with write_transaction():
+        job.save(force_insert=True)
+        places = batches((new_id() for _ in range(pages)), ImportPages.batch)
+        JobPart.objects.bulk_create(
+            JobPart(job=job, number=number, keys_packed=packed(keys)) for number, keys in enumerate(places)
+        )
+        noting(job)
+        notify_workers()
+
+
+def _source_key(path: Path, report: SourceReport) -> str:
+    """What names the source in ``Job.memory``: a source has one import at a time."""
+    return stored_key(report.identity or (identity_of(path) if path.is_file() else str(path)))

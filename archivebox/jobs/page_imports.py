@@ -20,7 +20,7 @@ from archivebox.imports.page_files import Transfer
 from archivebox.imports.readers import open_reader
 from archivebox.imports.rows import PageImport
 from archivebox.jobs.action import DeferredError, Failures, JobAction, Options
-from archivebox.jobs.job import Job, JobPart
+from archivebox.jobs.models import Job, JobPart
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.object_store import ObjectStoreError
 from archivebox.search.backend import SearchUnavailableError, learn

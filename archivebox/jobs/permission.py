@@ -5,7 +5,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from archivebox.accounts.permission import Who, viewer_scope
 from archivebox.base_models.visibility import ViewerScope, hidden_from
 from archivebox.core.snapshot import Snapshot
-from archivebox.jobs.job import Job, JobFailure, JobQuerySet
+from archivebox.jobs.models import Job, JobFailure, JobQuerySet
 from archivebox.lib.jsonl import JSON
 
 _NARROW = "narrow"

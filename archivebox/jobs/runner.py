@@ -10,7 +10,7 @@ from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.wakeups import notify_workers
 from archivebox.jobs.action import Failures, JobAction
 from archivebox.jobs.begin import add_parts
-from archivebox.jobs.job import Job, JobFailure, JobPart, packed
+from archivebox.jobs.models import Job, JobFailure, JobPart, packed
 
 
 @dataclass(frozen=True, slots=True)

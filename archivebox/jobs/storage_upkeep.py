@@ -22,8 +22,8 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.imports.import_folder import remove_left_folders
 from archivebox.imports.sources import is_new, remove_upload, uploaded_keys
 from archivebox.jobs.begin import MOST_KEYS, JobRequest, begin
-from archivebox.jobs.imported import older_than
-from archivebox.jobs.job import Job
+from archivebox.jobs.importing import older_than
+from archivebox.jobs.models import Job
 from archivebox.lib.object_store import ObjectStoreError
 from archivebox.machine.host import Machine
 from archivebox.machine.periodic import DAILY, periodic_task

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 from archivebox.lib.object_store import ObjectStoreError
 from archivebox.replay import capability
+from archivebox.replay.addresses import NOBODY, policy
 from archivebox.replay.files import PageFile, parse_range
-from archivebox.replay.origins import NOBODY, policy
 from archivebox.replay.pages import HTML, error_page
 from archivebox.replay.recorded import Reply
 from archivebox.replay.rewritten import MAX_REWRITERS, LargeDocumentError
@@ -48,7 +48,7 @@ class ReplayResponse:
 
     ``links``: whether those of the page leave its frame. ``is_picture``: whether it is one file, as pictures of lists.
     ``is_shared``: whether a share link shows it. ``is_shared_font_or_mask``: whether a page whose origin is nobody's
-    asks for it, as something to show: see :func:`archivebox.replay.origins.is_shared_font_or_mask`. ``is_clean``: see
+    asks for it, as something to show: see :func:`archivebox.replay.addresses.is_shared_font_or_mask`. ``is_clean``: see
     :class:`Reply`.
     """
 

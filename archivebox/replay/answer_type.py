@@ -15,8 +15,7 @@ from archivebox.lib.mime_sniffing import (
     type_in_use,
 )
 from archivebox.replay.files import NotThereError
-from archivebox.replay.index import Recorded, RecordingIndex, indices
-from archivebox.replay.locations import Location, opened
+from archivebox.replay.index import Location, Recorded, RecordingIndex, indices, opened
 
 _IMPORTS_MOST = 5
 """Style sheets within one another that are asked for their charset."""

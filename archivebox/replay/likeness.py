@@ -31,12 +31,11 @@ from archivebox.machine.binary import binary_paths
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.replay import addresses
-from archivebox.replay.addresses import ReplayContext, is_url
+from archivebox.replay.addresses import ReplayContext, is_url, policy, sandbox
 from archivebox.replay.copies import has_links, linked_copy
 from archivebox.replay.files import NotThereError, open_beneath, split_path
 from archivebox.replay.index import indices
 from archivebox.replay.moments import moment_of
-from archivebox.replay.origins import policy, sandbox
 from archivebox.replay.recorded import RecordedRequest, Reply, reply_to, whole
 from archivebox.replay.scripts.offline import OfflineView
 from archivebox.replay.scripts.requests import ForbiddenError

@@ -13,17 +13,16 @@ from archivebox.hooks import outputs_of
 from archivebox.lib.files import mimetype_of
 from archivebox.lib.object_store import ObjectStoreError
 from archivebox.replay import addresses, capability
-from archivebox.replay.addresses import ReplayContext, is_url
+from archivebox.replay.addresses import ReplayContext, is_shared_font_or_mask, is_url, snapshot_of_host
 from archivebox.replay.answer import Make, Receive, ReplayResponse, Scope, Send, headers_of, run_in_turn, target_of
 from archivebox.replay.capability import Capability, Purpose
 from archivebox.replay.copies import has_links, is_xml_file, linked_copy, xml_copy
 from archivebox.replay.files import NotThereError, split_path
 from archivebox.replay.folders import PageFiles
-from archivebox.replay.origins import is_shared_font_or_mask, snapshot_of_host
 from archivebox.replay.pages import listing_page
 from archivebox.replay.recorded import RecordedRequest, reply_to
-from archivebox.replay.scripts.host import label_of_host
 from archivebox.replay.scripts.listener import ViewAnswer, ViewListener
+from archivebox.replay.scripts.place import label_of_host
 from archivebox.replay.scripts.requests import FRAMES
 
 log = logging.getLogger(__name__)

@@ -12,13 +12,12 @@ from archivebox.lib.warc import RecordBlock
 from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.answer_type import CSS, inherited_charset, media_type_of
 from archivebox.replay.files import parse_range
-from archivebox.replay.index import Recorded, RecordingIndex, indices
-from archivebox.replay.locations import opened
+from archivebox.replay.index import Recorded, RecordingIndex, indices, opened
 from archivebox.replay.pages import HTML, missing_page, redirect_loop_page
 from archivebox.replay.rewriting.document import Document, DocumentKind, Made
 from archivebox.replay.rewritten import DocumentSource, is_large, open_rewritten
-from archivebox.replay.scripts.page_policy import policy_of_page
 from archivebox.replay.scripts.place import ScriptPlace
+from archivebox.replay.scripts.policy import policy_of_page
 
 DOCUMENTS = frozenset({"text/html", "application/xhtml+xml"})
 _SAVED = re.compile(r"text/(csv|markdown|calendar|tab-separated-values|yaml|x-\w+)", re.IGNORECASE)

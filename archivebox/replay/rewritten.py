@@ -19,8 +19,7 @@ from archivebox.lib import module_process
 from archivebox.lib.module_process import LimitError
 from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.files import NotThereError
-from archivebox.replay.index import state_of
-from archivebox.replay.locations import Location
+from archivebox.replay.index import Location, state_of
 from archivebox.replay.rewriting.document import Document, DocumentKind
 from archivebox.replay.rewriting.template import Filled, UnfitPlaceError, fill
 

@@ -20,9 +20,9 @@ from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import Tag
 from archivebox.search.query import Selection, select
+from archivebox.search.query.conditions import distinct_values
 from archivebox.search.query.keys import TYPES, shown_host
-from archivebox.search.query.tree import Every
-from archivebox.search.query.values import distinct_values
+from archivebox.search.query.parser import Every
 
 COUNTED = 1_000
 """Pages of one choice that are counted; of more it is only said that there are more."""

@@ -1,7 +1,10 @@
-"""Owns what is found first, and where in a Snapshot: in title, URL and tags, or in its texts, which are files."""
+"""Owns what is found first, where in a Snapshot (title, URL and tags, or texts, which are files), and its excerpt."""
 
+import re
+import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from uuid import UUID
 
 from django.db.models import prefetch_related_objects
@@ -10,7 +13,6 @@ from archivebox.base_models.paging import NEWEST, Order, PageCursor, PageOfRows,
 from archivebox.core.note import Note
 from archivebox.core.snapshot import SHOWN_TITLE, Snapshot
 from archivebox.search.backend import SearchHit
-from archivebox.search.excerpts import LOOKED_AT, excerpt, excerpt_of, spans
 from archivebox.search.query.conditions import called
 from archivebox.search.query.selection import Selection
 
@@ -25,6 +27,10 @@ ORDERS: Mapping[str, Order] = {
 """By what lists of Snapshots can be sorted: what has an index."""
 SHOWN_OF_A_PAGE = 3
 """Texts of one Snapshot that are shown."""
+LOOKED_AT = 4_000_000
+"""Bytes of a file in which the words are looked for again."""
+AROUND = 80
+"""Characters shown on each side of the first word."""
 SNIPPET_LOOKED_AT = 300_000
 """Bytes of one text that are read for the snippet of a list, which has sixty."""
 
@@ -145,3 +151,58 @@ def _match(snapshot: Snapshot, hit: SearchHit, words: Sequence[str], most: int =
     """Nothing is fetched for it: a page whose files are in an object store alone is shown without."""
     snippet = excerpt_of(snapshot.path / hit.plugin / hit.file, words, most)
     return Match(f"{hit.plugin}/{hit.file}", snippet, spans(snippet, words))
+
+
+def excerpt_of(path: Path, words: Sequence[str], most: int = LOOKED_AT) -> str:
+    """The surroundings of the first of ``words`` in a file, on one line; its beginning where none is seen again.
+
+    ``most``: bytes of it that are read. Empty where the file is not there any more.
+    """
+    try:
+        with path.open("rb") as file:
+            return excerpt(file.read(most).decode("utf-8", "replace"), words)
+    except OSError:
+        return ""
+
+
+def excerpt(text: str, words: Sequence[str]) -> str:
+    """The same of a text in memory."""
+    start, end = _place(text, words)
+    first, last = max(0, start - AROUND), min(len(text), end + AROUND)
+    before, after = "…" if first else "", "…" if last < len(text) else ""
+    return before + " ".join(text[first:last].split()) + after
+
+
+def spans(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
+    """Where the words stand in a short text: from which character to which, in order."""
+    plain = _pattern([_plain(word) for word in words])
+    found = re.finditer(_pattern(words), text, re.IGNORECASE), re.finditer(plain, _plain(text))
+    taken: list[tuple[int, int]] = []
+    for start, end in sorted({one.span() for matches in found for one in matches}):
+        if start < end and (not taken or start >= taken[-1][1]):
+            taken.append((start, end))
+    return taken
+
+
+def _place(text: str, words: Sequence[str]) -> tuple[int, int]:
+    """Where the first word stands: as it is written, else without its marks (``cafe`` for ``café``)."""
+    plain = [_plain(word) for word in words]
+    found = re.search(_pattern(words), text, re.IGNORECASE) or re.search(_pattern(plain), _plain(text))
+    return found.span() if found else (0, 0)
+
+
+def _pattern(words: Sequence[str]) -> str:
+    """Any of the words; what parts the words of a phrase may be any white space or sign.
+
+    Signs of the phrase itself are left out: where they had to be found among those of a page, a long row of dashes
+    would be divided in all possible ways.
+    """
+    phrases = (r"\W+".join(re.findall(r"\w+", word)) for word in words)
+    return "|".join(filter(None, phrases)) or "$."
+
+
+def _plain(text: str) -> str:
+    """Lower case, without diacritics, and as many characters as before."""
+    if text.isascii():
+        return text.lower()
+    return "".join(unicodedata.normalize("NFD", char)[0].lower()[0] for char in text)

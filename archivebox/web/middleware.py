@@ -21,7 +21,7 @@ from archivebox.lib.object_store import ObjectStoreError
 from archivebox.machine.fleet_setting import refresh_fleet_settings
 from archivebox.machine.host import Machine
 from archivebox.machine.machine_id import is_fleet
-from archivebox.replay.origins import Replay, bracketed, host_name
+from archivebox.replay.addresses import Replay, bracketed, host_name
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.web import settings
 from archivebox.web.views import errors

@@ -12,8 +12,7 @@ from archivebox.base_models.bulk_write import insert_rows
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.wakeups import notify_workers
 from archivebox.lib.jsonl import JSON
-from archivebox.webhooks.delivery import Delivery
-from archivebox.webhooks.webhook import TEST, Event, Webhook, subscriptions
+from archivebox.webhooks.models import TEST, Delivery, Event, Webhook, subscriptions
 
 LOOK_EVERY = 1.0
 """Seconds for which a process goes by what it knows: where there is no webhook, a page costs no question."""

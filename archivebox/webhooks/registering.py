@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from archivebox.base_models.transactions import write_transaction
 from archivebox.lib.networks import NetworkRules
 from archivebox.lib.urls import BadUrl, parse_url
+from archivebox.webhooks.models import Event, Webhook, new_secret
 from archivebox.webhooks.outbox import reload_subscriptions
-from archivebox.webhooks.webhook import Event, Webhook, new_secret
 
 MOST = 50
 """Webhooks of one account: each is a row for each page."""

@@ -10,9 +10,8 @@ from django.utils import timezone
 from archivebox.base_models.rows import first_id
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.wakeups import notify_workers
-from archivebox.webhooks.delivery import AGAIN_AFTER, Delivery
+from archivebox.webhooks.models import AGAIN_AFTER, Delivery, Webhook
 from archivebox.webhooks.outbox import reload_subscriptions
-from archivebox.webhooks.webhook import Webhook
 
 KEPT = timedelta(days=30)
 """How long deliveries stay on record."""

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import hmac
 
-from archivebox.webhooks.webhook import SECRET_PREFIX
+from archivebox.webhooks.models import SECRET_PREFIX
 
 
 def signed_fields(secret: str, message_id: str, timestamp: int, body: bytes) -> dict[str, str]:

@@ -20,7 +20,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl
-from archivebox.jobs.job import Job
+from archivebox.jobs.models import Job
 from archivebox.lib.egress import sum_totals
 from archivebox.machine.process import Process
 from archivebox.storage.layout import egress_dirs

@@ -5,8 +5,7 @@ from django.db import IntegrityError
 
 from archivebox.accounts import audit, people
 from archivebox.accounts.identity import Identity
-from archivebox.accounts.openid.exchange import OpenIDError
-from archivebox.accounts.openid.provider_settings import Claims, OpenIDSettings, claim
+from archivebox.accounts.openid.provider_settings import Claims, OpenIDError, OpenIDSettings, claim
 from archivebox.accounts.people import PeopleError
 from archivebox.accounts.roles import Role, role_of
 from archivebox.base_models.transactions import write_transaction

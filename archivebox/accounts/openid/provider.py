@@ -21,8 +21,7 @@ from joserfc.errors import BadSignatureError, ClaimError, ExpiredTokenError, Inv
 from joserfc.jwk import KeySet
 from requests import RequestException
 
-from archivebox.accounts.openid.exchange import OpenIDError, Secrets
-from archivebox.accounts.openid.provider_settings import Claims, OpenIDSettings, claim
+from archivebox.accounts.openid.provider_settings import Claims, OpenIDError, OpenIDSettings, Secrets, claim
 
 log = logging.getLogger(__name__)
 

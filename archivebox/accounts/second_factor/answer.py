@@ -7,8 +7,7 @@ from django.contrib.auth.models import User
 from archivebox.accounts import audit
 from archivebox.accounts.second_factor.apps import accept_code
 from archivebox.accounts.second_factor.passkeys import RelyingParty, accept_passkey
-from archivebox.accounts.second_factor.recovery import accept_recovery_code
-from archivebox.accounts.second_factor.rows import RecoveryCode
+from archivebox.accounts.second_factor.rows import RecoveryCode, accept_recovery_code
 from archivebox.base_models.transactions import write_transaction
 
 

@@ -9,8 +9,7 @@ from django.db import connection
 from archivebox.accounts import audit
 from archivebox.accounts.roles import Role, role_of
 from archivebox.accounts.second_factor import apps, passkeys
-from archivebox.accounts.second_factor.recovery import renew_codes
-from archivebox.accounts.second_factor.rows import Authenticator, AuthenticatorApp, Passkey, RecoveryCode
+from archivebox.accounts.second_factor.rows import Authenticator, AuthenticatorApp, Passkey, RecoveryCode, renew_codes
 from archivebox.base_models.transactions import write_transaction
 from archivebox.config.early import early_settings
 from archivebox.config.settings import DATA_FOLDER

@@ -1,9 +1,19 @@
-"""Owns the rows of second factors. None of them holds anything that opens an account to who reads the database."""
+"""Owns the rows of second factors, recovery codes and spent challenges among them.
+
+None of them holds anything that opens an account to who reads the database.
+"""
+
+import base64
+import hashlib
+import secrets
+from datetime import timedelta
 
 from django.contrib.auth.models import User
 from django.db import models
+from django.utils import timezone
 
-from archivebox.base_models.rows import Row
+from archivebox.base_models.rows import Row, first_id
+from archivebox.base_models.transactions import write_transaction
 
 
 class Authenticator(Row):
@@ -55,3 +65,40 @@ class SpentChallenge(Row):
 
     def __str__(self) -> str:
         return self.digest
+
+
+COUNT = 10
+_BYTES = 10
+
+
+def renew_codes(user: User) -> list[str]:
+    """Ten new codes in place of those before. Call it in a write transaction."""
+    codes = [base64.b32encode(secrets.token_bytes(_BYTES)).decode().lower() for _ in range(COUNT)]
+    RecoveryCode.objects.filter(user=user).delete()
+    RecoveryCode.objects.bulk_create(RecoveryCode(user=user, digest=_digest(code)) for code in codes)
+    return ["-".join(code[begin : begin + 4] for begin in range(0, len(code), 4)) for code in codes]
+
+
+def accept_recovery_code(user: User, text: str) -> bool:
+    """Whether it is one of the user's; it is none any more. Of two who try at once one deletes the row."""
+    code = "".join(text.lower().replace("-", " ").split())
+    deleted, _ = RecoveryCode.objects.filter(user=user, digest=_digest(code)).delete()
+    return bool(deleted)
+
+
+def _digest(code: str) -> str:
+    return hashlib.sha256(code.encode("utf-8", "replace")).hexdigest()
+
+
+LIFETIME = 300
+"""Seconds from the password to the second factor."""
+
+
+def spend(seed: str) -> bool:
+    """Whether nobody has spent it before. A seed expires by itself, so that rows need to stay no longer than that."""
+    digest = hashlib.sha256(seed.encode()).hexdigest()
+    with write_transaction():
+        expired = first_id(timezone.now() - 2 * timedelta(seconds=LIFETIME))
+        SpentChallenge.objects.filter(pk__lt=expired).delete()
+        _, is_first = SpentChallenge.objects.get_or_create(digest=digest)
+    return is_first

@@ -20,10 +20,9 @@ from archivebox.imports.page import NotReadableError
 from archivebox.imports.sources import PIECE
 from archivebox.jobs import inspecting
 from archivebox.jobs.begin import JobRefusedError
-from archivebox.jobs.inspecting import ImportChoices
-from archivebox.jobs.job import Job
+from archivebox.jobs.inspecting import ImportChoices, report_of
+from archivebox.jobs.models import Job
 from archivebox.jobs.permission import visible_jobs
-from archivebox.jobs.source_inspection import report_of
 
 router = Router(tags=["imports"])
 LEFT_OUT_MOST = 1_000

@@ -17,10 +17,10 @@ from archivebox.api.shapes.archive import RequestBody
 from archivebox.api.shapes.work import JobOut
 from archivebox.base_models.transactions import write_transaction
 from archivebox.crawls import control
-from archivebox.export.titles import TITLES
+from archivebox.export import TITLES
 from archivebox.jobs.at_once import do
 from archivebox.jobs.begin import MOST_KEYS, JobRefusedError, JobRequest
-from archivebox.jobs.job import Job
+from archivebox.jobs.models import Job
 from archivebox.jobs.permission import visible_jobs
 
 router = Router(tags=["jobs"])

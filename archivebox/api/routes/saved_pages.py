@@ -10,7 +10,7 @@ from ninja import File, Form, Router, Schema, Status
 from ninja.files import UploadedFile
 from pydantic import Field
 
-from archivebox.accounts.requester import is_visitor
+from archivebox.accounts.permission import is_visitor
 from archivebox.accounts.roles import Action
 from archivebox.api.credentials import Bearer, caller, caller_account, record_audit
 from archivebox.api.problems import ProblemError

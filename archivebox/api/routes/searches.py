@@ -14,8 +14,8 @@ from archivebox.api.problems import ProblemError
 from archivebox.api.routes.snapshots import Question
 from archivebox.api.shapes.archive import RequestBody
 from archivebox.api.shapes.work import SearchOut
+from archivebox.search.models import SavedSearch, rename_search, save_search
 from archivebox.search.query import QueryError
-from archivebox.search.saved import SavedSearch, rename_search, save_search
 
 router = Router(tags=["searches"])
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]*$")]

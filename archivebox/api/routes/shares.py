@@ -19,8 +19,15 @@ from archivebox.api.problems import ProblemError
 from archivebox.api.shapes.archive import RequestBody
 from archivebox.base_models.transactions import write_transaction
 from archivebox.core.snapshot import Snapshot
-from archivebox.search.models import SavedSearch, ShareLink
-from archivebox.search.share import LIFETIME, MOST_DAYS, ShareLinkQuerySet, ShareRefusedError, create_share_link
+from archivebox.search.models import (
+    LIFETIME,
+    MOST_DAYS,
+    SavedSearch,
+    ShareLink,
+    ShareLinkQuerySet,
+    ShareRefusedError,
+    create_share_link,
+)
 
 router = Router(tags=["shares"])
 

@@ -23,9 +23,8 @@ from archivebox.api.shapes.webhooks import (
 from archivebox.base_models.transactions import write_transaction
 from archivebox.search.query import parse
 from archivebox.webhooks import registering, settling
-from archivebox.webhooks.delivery import Delivery
+from archivebox.webhooks.models import Delivery, Webhook
 from archivebox.webhooks.outbox import enqueue_test_event
-from archivebox.webhooks.webhook import Webhook
 from archivebox.workers.egress.policies import reach_of
 
 router = Router(tags=["webhooks"])

@@ -10,8 +10,7 @@ from ninja import Schema
 from pydantic import Field, StringConstraints
 
 from archivebox.api.shapes.archive import RequestBody
-from archivebox.webhooks.delivery import Delivery
-from archivebox.webhooks.webhook import Webhook
+from archivebox.webhooks.models import Delivery, Webhook
 
 EventName = Literal[
     "snapshot.sealed",

@@ -8,8 +8,8 @@ from uuid import UUID
 from ninja import Schema
 from pydantic import Field
 
-from archivebox.jobs.job import Job
-from archivebox.search.saved import SavedSearch
+from archivebox.jobs.models import Job
+from archivebox.search.models import SavedSearch
 
 
 class SearchOut(Schema):

@@ -17,8 +17,8 @@ from archivebox.core.intake.submit import accept
 from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.schedule import MISSED_AFTER, CrawlSchedule, DueAction, Template
 from archivebox.lib.jsonl import JSON
+from archivebox.webhooks.models import Event
 from archivebox.webhooks.outbox import enqueue_event
-from archivebox.webhooks.webhook import Event
 
 log = logging.getLogger(__name__)
 

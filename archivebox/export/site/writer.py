@@ -14,8 +14,7 @@ from archivebox.export.pages import ExportedPage, read_beginning
 from archivebox.export.site import html
 from archivebox.export.site.copies import Copy, PageCopies, copies_of, without_scripts
 from archivebox.export.writer import Failures, Writer
-from archivebox.export.zip_parts import DIRECTORY, ZipPart, end_zip, zip_part
-from archivebox.export.zipped import folder_of
+from archivebox.export.zip_parts import DIRECTORY, ZipPart, end_zip, folder_of, zip_part
 from archivebox.lib import jsonl
 from archivebox.lib.html_sanitizer import article
 

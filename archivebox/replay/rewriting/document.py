@@ -3,19 +3,23 @@
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
+from xml.parsers import expat
 
+import webencodings
+
+from archivebox.lib.charsets import declared_in_css, declared_in_html
 from archivebox.lib.html_probe import ParserLimitError
+from archivebox.lib.mime_sniffing import parse_content_type
 from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.answer_type import is_pdf
 from archivebox.replay.index import indices
 from archivebox.replay.rewriting.css import rewrite_css
 from archivebox.replay.rewriting.html import put_first, rewrite_html, rewrite_links_only
 from archivebox.replay.rewriting.links import LinkRewriter
-from archivebox.replay.rewriting.text import decode, decode_style
-from archivebox.replay.rewriting.xml import connects, is_xhtml
 from archivebox.replay.scripts.page import rewrite_scripted
 from archivebox.replay.scripts.place import ScriptPlace
 
@@ -148,3 +152,85 @@ _WAYS: dict[DocumentKind, Callable[[str, LinkRewriter], str]] = {
     DocumentKind.CSS: rewrite_css,
     DocumentKind.COPY: rewrite_links_only,
 }
+
+
+def decode(data: bytes, content_type: str) -> str:
+    """The text of a document: by its byte order mark, else as its type says, else as it says itself, else what it can
+    be.
+    """
+    return _text(data, content_type, declared_in_html(data), "")
+
+
+def decode_style(data: bytes, content_type: str, inherited: str = "") -> str:
+    """The text of a style sheet; ``inherited``: the encoding of the document that uses it."""
+    return _text(data, content_type, declared_in_css(data), inherited)
+
+
+def _name_of(label: str) -> str:
+    """The name of the encoding with this label (Encoding 4.2); empty where there is none."""
+    encoding = webencodings.lookup(label) if label.isascii() else None
+    return str(encoding.name) if encoding else ""
+
+
+def _text(data: bytes, content_type: str, declared: str, inherited: str) -> str:
+    name = _name_of(parse_content_type(content_type).charset)
+    if not name and (name := _name_of(declared)).startswith("utf-16"):
+        name = "utf-8"  # what was read as ASCII so far is not UTF-16
+    text, _ = webencodings.decode(data, name or _name_of(inherited) or _guess_encoding(data))
+    return str(text)
+
+
+def _guess_encoding(data: bytes) -> str:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return "windows-1252"
+    return "utf-8"
+
+
+_HTML = "http://www.w3.org/1999/xhtml"
+_CONNECTING = frozenset(f"{_HTML} {name}" for name in ("base", "link", "meta"))
+_BEGINNING = 64 * 1024
+"""Bytes in which the first element begins."""
+_MAY = re.compile(rb"xhtml|&#|<!ENTITY|\0")
+"""The namespace of HTML, or how else it could be written."""
+
+
+class _FoundError(Exception):
+    """The element that was looked for, or one that shows that there is none."""
+
+
+def connects(data: bytes) -> bool:
+    """Whether elements of HTML stand in it by which a browser connects (``<link rel=preconnect>``).
+
+    Also of what could hold some and is not XML: browsers pass over mistakes that others do not.
+    """
+    if not _MAY.search(data):
+        return False
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.StartElementHandler = _begin
+    try:
+        parser.Parse(data, True)
+    except (expat.ExpatError, _FoundError):
+        return True
+    return False
+
+
+def _begin(name: str, _attributes: dict[str, str]) -> None:
+    if name in _CONNECTING:
+        raise _FoundError
+
+
+def is_xhtml(data: bytes) -> bool:
+    """Whether the first element is that of an HTML document."""
+    root: list[str] = []
+
+    def begin(name: str, _attributes: dict[str, str]) -> None:
+        root.append(name)
+        raise _FoundError
+
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.StartElementHandler = begin
+    with suppress(expat.ExpatError, _FoundError):
+        parser.Parse(data[:_BEGINNING])
+    return root == [f"{_HTML} html"]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from archivebox.lib import html_probe
 from archivebox.lib.module_process import limit
-from archivebox.replay.locations import Location, opened
+from archivebox.replay.index import Location, opened
 from archivebox.replay.rewriting.document import LARGEST_TEXT, Document
 from archivebox.replay.rewriting.template import RewrittenTemplate
 

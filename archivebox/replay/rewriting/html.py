@@ -7,19 +7,19 @@ in one tree may be elements in the next (a style sheet within SVG, for one; HTML
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from html import escape
 from itertools import chain
+from urllib.parse import unquote, urlsplit
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from archivebox.lib import html_probe
 from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.rewriting.css import rewrite_css
-from archivebox.replay.rewriting.embedded import replace_pdf_by_link
 from archivebox.replay.rewriting.links import LinkRewriter
-from archivebox.replay.rewriting.sources import SELECTOR as SOURCES
-from archivebox.replay.rewriting.sources import candidates, keep_recorded_sources
-from archivebox.replay.scripts.page_policy import policy_of_page
+from archivebox.replay.scripts.place import ScriptPlace
+from archivebox.replay.scripts.policy import policy_of_page
 
 _RESOURCES = frozenset({"src", "poster", "background", "data", "href", "xlink:href", "lowsrc", "dynsrc"})
 _LINKING = frozenset({"href", "xlink:href"})
@@ -323,3 +323,136 @@ def _refreshed_to(attributes: dict[str, str], links: LinkRewriter) -> str:
 def _named_by_refresh(attributes: dict[str, str]) -> str:
     found = _REFRESH.match(attributes.get("content", ""))
     return found[1] if found else ""
+
+
+# Of the pictures of `srcset` and `<picture>`, those are shown that were recorded. The browser that captured the page
+# asked for one of several. Another window (360 px wide, two pixels for one, dark) would ask for another, which is not
+# there. So what was not recorded is taken out, as long as something that was is left.
+
+SOURCES = "img,source[srcset],[imagesrcset],[data-srcset],[data-lazy-srcset]"
+"""Elements that :func:`keep_recorded_sources` changes."""
+_SOURCE_SETS = ("srcset", "imagesrcset", "data-srcset", "data-lazy-srcset")
+_CANDIDATE = re.compile(r"[\s,]*([^\s,]\S*)")
+_DESCRIPTORS = re.compile(r"(?:[^,(]|\([^)]*\)?)*")
+
+
+def candidates(text: str) -> Iterator[tuple[str, str]]:
+    """The URLs of a ``srcset`` and what follows each (HTML 4.8.4.2.2); commas inside a URL belong to it."""
+    position = 0
+    while found := _CANDIDATE.match(text, position):
+        position, url = found.end(), found[1]
+        if url.endswith(","):
+            yield url.rstrip(","), ""
+            continue
+        rest = _DESCRIPTORS.match(text, position)
+        position = rest.end() if rest else len(text)
+        yield url, rest[0].rstrip() if rest else ""
+
+
+def keep_recorded_sources(nodes: Iterable[LexborNode], links: LinkRewriter) -> None:
+    """Leave of each set of pictures those that were recorded, and have each picture fall back on one of them."""
+    pictures: list[LexborNode] = []
+    for node in nodes:
+        for name in _SOURCE_SETS:
+            if text := node.attributes.get(name):
+                _filter_set(node, name, text, links)
+        if node.tag == "img":
+            pictures.append(node)
+    for picture in pictures:
+        _fall_back(picture, links)
+
+
+def _filter_set(node: LexborNode, name: str, text: str, links: LinkRewriter) -> None:
+    """Take out of one ``srcset`` what was not recorded; a ``<source>`` that has nothing left is skipped by browsers."""
+    every = list(candidates(text))
+    kept = [(url, rest) for url, rest in every if _is_recorded(url, links)]
+    if kept and kept != every:
+        node.attrs[name] = ", ".join(f"{url}{rest}" for url, rest in kept)
+    elif not kept and name == "srcset" and _has_other(node, links):
+        del node.attrs[name]
+
+
+def _has_other(node: LexborNode, links: LinkRewriter) -> bool:
+    """Whether something else of the same picture was recorded."""
+    parent = node.parent
+    group = [node] if parent is None or parent.tag != "picture" else parent.css("img,source")
+    return any(_is_recorded(url, links) for one in group for url in _urls(one))
+
+
+def _fall_back(picture: LexborNode, links: LinkRewriter) -> None:
+    """Have an ``<img>`` whose ``src`` was not recorded show what was: it is shown where no other candidate fits."""
+    if _is_recorded(picture.attributes.get("src") or "", links):
+        return
+    parent = picture.parent
+    sources = parent.css("source") if parent is not None and parent.tag == "picture" else []
+    urls = (url for one in (picture, *sources) for url, _ in candidates(one.attributes.get("srcset") or ""))
+    recorded = next((url for url in urls if _is_recorded(url, links)), None)
+    if recorded is not None:
+        picture.attrs["src"] = recorded
+
+
+def _urls(node: LexborNode) -> list[str]:
+    source = node.attributes.get("src")
+    urls = [url for url, _ in candidates(node.attributes.get("srcset") or "")]
+    return [*([source] if source and node.tag == "img" else []), *urls]
+
+
+def _is_recorded(text: str, links: LinkRewriter) -> bool:
+    """Whether a picture is there without asking anybody: recorded, or part of the document."""
+    if text.strip().lower().startswith(("data:", "blob:")):
+        return True
+    url = links.absolute(text)
+    return bool(url) and links.is_kept(url)
+
+
+# Browsers show PDF by viewers that work in no sandbox, and all that is in an archived page is in one: a link stands
+# there.
+
+_PDF_ELEMENTS = {"iframe": "src", "embed": "src", "object": "data"}
+_LOOKS = frozenset({"width", "height", "style", "class", "id", "title"})
+_STYLE = (
+    "html{height:100%;color:#1d2420;background:#f2f1ec}body{height:100%;margin:0;display:grid;place-items:center;"
+    "text-align:center;font:16px/1.5 system-ui,sans-serif;overflow-wrap:anywhere}a{color:#0b6b4f}"
+)
+
+
+def replace_pdf_by_link(node: LexborNode, links: LinkRewriter) -> bool:
+    """Put a link to the PDF where an element would show it; whether it would."""
+    name = _PDF_ELEMENTS.get(node.tag or "")
+    url = links.absolute(node.attributes.get(name) or "") if name else ""
+    if not name or not url or not links.is_pdf(url):
+        return False
+    text = _link_to_pdf(url, links)
+    if node.tag == "iframe":
+        _show(node, text)
+        return True
+    node.insert_before(_frame_like(node))
+    if node.prev is not None:
+        _show(node.prev, text)
+    node.remove()
+    return True
+
+
+def _frame_like(node: LexborNode) -> LexborNode:
+    """A frame as large as another element."""
+    frame = LexborHTMLParser("<iframe></iframe>").css_first("iframe")
+    assert frame is not None  # noqa: S101 - it stands in the text
+    for name in _LOOKS & node.attributes.keys():
+        frame.attrs[name] = node.attributes[name] or ""
+    return frame
+
+
+def _show(frame: LexborNode, text: str) -> None:
+    for name in ("src", "loading"):
+        if name in frame.attributes:
+            del frame.attrs[name]
+    frame.attrs["srcdoc"] = text
+
+
+def _link_to_pdf(url: str, links: LinkRewriter) -> str:
+    name = escape(unquote(urlsplit(url).path.rpartition("/")[2]) or url)
+    if isinstance(links.place, ScriptPlace):
+        said = f"The page shows a PDF here: {name}. Stop the scripts above, then open it."
+    else:
+        said = f'<a href="{escape(links.place.address(url))}" target="_top">Open the PDF {name}</a>'
+    return f'<!doctype html><meta charset="utf-8"><style>{_STYLE}</style><p>{said}</p>'

@@ -8,15 +8,15 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit
 
+from archivebox.lib import jsonl
 from archivebox.lib.jsonl import JSON
-from archivebox.replay.index import Recorded, RecordingIndex
-from archivebox.replay.locations import Location, read_request_body
-from archivebox.replay.matching import RANDOM
+from archivebox.replay.index import RANDOM, Location, Recorded, RecordingIndex, read_request_body
 
 BODY_MOST = 1 << 20
 """Bytes of a request's body that are recorded and compared."""
@@ -89,3 +89,47 @@ def _lines_of(text: str) -> str:
         return "\n".join(json.dumps(line, sort_keys=True, ensure_ascii=False) for line in lines)
     except (ValueError, RecursionError):
         return text
+
+
+FILE = "responses/sockets.jsonl"
+"""What the recorder writes, a line a message; relative to a snapshot's folder."""
+
+
+@dataclass
+class Socket:
+    """One recorded connection. Each message is ``[way, kind, data]``: sent or received; text or base64."""
+
+    messages: list[JSON] = field(default_factory=list)
+    is_closed: bool = False
+
+
+def sockets_to(folder: Path, url: str) -> list[Socket]:
+    """The connections to a URL, in the order in which they were opened. Blocks.
+
+    Without the ``socket`` by which the recorder tells two to the same URL apart, a message is the latest one's.
+    """
+    path = folder / FILE
+    found: dict[str, Socket] = {}
+    lines: Iterable[dict[str, JSON]] = jsonl.read(path) if path.is_file() else ()
+    opened = 0
+    for line in lines:
+        if _plain(str(line.get("url", ""))) != _plain(url):
+            continue
+        event = line.get("event")
+        opened += event == "opened"
+        socket = found.setdefault(str(line.get("socket") or opened), Socket())
+        if event in {"sent", "received"}:
+            kind = "text" if "text" in line else "base64"
+            socket.messages.append([event, kind, line.get(kind, "")])
+        socket.is_closed |= event == "closed"
+    return list(found.values())
+
+
+def _plain(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.netloc.lower()}{parts.path or '/'}?{parts.query}"
+
+
+def as_json(socket: Socket) -> bytes:
+    """What the shim reads."""
+    return json.dumps({"messages": socket.messages, "closed": socket.is_closed}).encode()

@@ -12,12 +12,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from uuid import UUID
 
-from archivebox.replay.origins import Replay, sandbox
+from archivebox.replay.addresses import Replay, sandbox
 from archivebox.replay.recorded import Reply
-from archivebox.replay.scripts.host import LABEL_BYTES, origin_of_view
-from archivebox.replay.scripts.page_place import page_place
+from archivebox.replay.scripts.place import LABEL_BYTES, origin_of_view
 from archivebox.replay.scripts.policy import VIOLATIONS, view_policy
-from archivebox.replay.scripts.requests import DOCUMENT, FRAMES, ScriptedPage, ViewRequest
+from archivebox.replay.scripts.requests import DOCUMENT, FRAMES, ScriptedPage, ViewRequest, page_place
 
 HTTP_PORT = 80
 APP = "localhost"

@@ -4,11 +4,12 @@ A URL of the page's own host keeps its path and query, so that a script finds th
 ``/~/`` whole, so that what is relative to it leads to the right address by itself.
 """
 
+import re
 from dataclasses import dataclass, replace
 
 import ada_url
 
-from archivebox.replay.addresses import is_url, split_number, whole_url
+from archivebox.replay.addresses import LOCAL_NAMES, Replay, host_name, is_url, split_number, whole_url
 
 FOREIGN = "/~/"
 """What stands before the URLs of other hosts, and before the few addresses that are the view's own."""
@@ -81,3 +82,24 @@ def place_of(url: str, clock: int = 0, seed: int = 0, *, has_service_worker: boo
     if not origin:
         raise ValueError(f"no page of the web: {url}")
     return ScriptPlace(origin, clock, seed, has_service_worker)
+
+
+LABEL_BYTES = 16
+"""128 random bits."""
+_PREFIX = "v-"
+_LABEL = re.compile(rf"{_PREFIX}([0-9a-f]{{{2 * LABEL_BYTES}}})")
+
+
+def label_of_host(host: str) -> str:
+    """The label in a Host header; empty where the host is not that of a script view."""
+    found = _LABEL.fullmatch(host_name(host).partition(".")[0])
+    return found[1] if found else ""
+
+
+def origin_of_view(replay: Replay, label: str, app_host: str) -> str:
+    """Scheme, host and port of a view; ValueError where no scripts may run."""
+    if not replay.runs_scripts(app_host):
+        raise ValueError("scripts run only where each snapshot has a host name of its own, on another site")
+    if replay.url:
+        return replay.url.replace("*", f"{_PREFIX}{label}")
+    return f"http://{_PREFIX}{label}.{LOCAL_NAMES[0]}:{replay.port}"

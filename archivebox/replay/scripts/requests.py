@@ -3,19 +3,19 @@
 import json
 import re
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
+from uuid import UUID
 
-from archivebox.replay.index import Recorded, RecordingIndex, indices
-from archivebox.replay.matching import fresh_pattern
+from archivebox.replay.index import Recorded, RecordingIndex, fresh_pattern, indices
 from archivebox.replay.pages import HTML, error_page
 from archivebox.replay.recorded import RecordedRequest, Reply, reply_to, whole
-from archivebox.replay.scripts.exchanges import names_of, nth_answer, posted, repeats
+from archivebox.replay.scripts.exchanges import Socket, as_json, names_of, nth_answer, posted, repeats, sockets_to
 from archivebox.replay.scripts.memory import LocalViewMemory, ViewMemory
 from archivebox.replay.scripts.page import SHIM
-from archivebox.replay.scripts.place import FOREIGN, ScriptPlace, origin_of
+from archivebox.replay.scripts.place import FOREIGN, ScriptPlace, origin_of, place_of
 from archivebox.replay.scripts.policy import VIOLATIONS
-from archivebox.replay.scripts.sockets import Socket, as_json, sockets_to
 
 FRAMES = frozenset({"iframe", "frame"})
 """What a document is fetched for that may run scripts (Fetch, 3.2.7)."""
@@ -197,3 +197,24 @@ def _missing() -> Reply:
 
 def _nothing(_size: int) -> bytes:
     return b""
+
+
+def page_place(folder: Path, snapshot_id: UUID, url: str) -> ScriptPlace:
+    """The place of the page ``url``, recorded in ``folder``. Blocks. ValueError where it is no page of the web.
+
+    The clock is that of the page's own answer; the seed is of the snapshot, so that each view shows the same.
+    """
+    index = indices.of(folder)
+    found = index.find(url)
+    time = str(found.response.record.get("time", "")) if found else ""
+    seed = snapshot_id.int & 0xFFFFFFFF
+    return place_of(url, _milliseconds(time), seed, has_service_worker=index.has_service_worker)
+
+
+def _milliseconds(time: str) -> int:
+    """A WARC-Date in milliseconds since 1970; 0 for what is none."""
+    try:
+        moment = datetime.fromisoformat(time)
+    except ValueError:
+        return 0
+    return int(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() * 1000)

@@ -87,7 +87,7 @@ if (page.clock) {
   Real.prototype.constructor = self.Date;
   Object.defineProperty(Performance.prototype, "timeOrigin", {configurable: true, get: () => page.clock});
 }
-// Random names begin alike, by which an address is told that was made anew (MADE_HERE in replay/matching.py).
+// Random names begin alike, by which an address is told that was made anew (MADE_HERE in replay/index.py).
 method(Crypto.prototype, "randomUUID", make => function () { return `a5c41fe5${make.call(this).slice(8)}`; });
 method(Crypto.prototype, "getRandomValues", fill => function (array) {
   fill.call(this, array);

@@ -1,6 +1,6 @@
 """Owns what a query means in rows: one condition for each kind of node, and for each key."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import chain, islice
@@ -23,9 +23,8 @@ from archivebox.core.tag import Tag
 from archivebox.crawls.crawl import Crawl
 from archivebox.hooks import outputs_of, plugins
 from archivebox.search.query.keys import KEPT, NO_ANSWER, TYPES, UNKNOWN
+from archivebox.search.query.parser import Either, Every, Field, Node, Not, Result, WordGroup
 from archivebox.search.query.times import floor_of, moment
-from archivebox.search.query.tree import Either, Every, Field, Node, Not, Result, WordGroup
-from archivebox.search.query.values import distinct_values
 
 Texts = Mapping[tuple[str, ...], list[UUID]]
 """Words → the Snapshots one of whose texts has them all."""
@@ -312,3 +311,12 @@ _OF_KEY: dict[str, Callable[[str], Q]] = {
     "crawl": _crawl,
     "id": lambda value: _begins("pk", value),
 }
+
+
+def distinct_values(column: str, beginning: str, scope: ViewerScope) -> Iterator[str]:
+    """The values that begin so of what is seen, in order; one look into the column's index for each."""
+    names = seen_by(scope, Snapshot.objects.kept()).order_by(column).values_list(column, flat=True)
+    found = names.filter(**{f"{column}__gte": beginning}).first()
+    while found is not None and found.startswith(beginning):
+        yield found
+        found = names.filter(**{f"{column}__gt": found}).first()

@@ -1,9 +1,4 @@
-"""Owns the grammar of the query language.
-
-either   = every ("or" every)*
-every    = part ("and"? part)*
-part     = ("not" | "-") part | "(" either ")" | key ":" value | "#" value | word | phrase
-"""
+"""Owns what a query says: a text is read into a tree."""
 
 import difflib
 import re
@@ -12,7 +7,69 @@ from dataclasses import dataclass
 from itertools import product, starmap
 
 from archivebox.search.query.keys import KEYS, PAGE_STATUSES, RESULT_STATUSES
-from archivebox.search.query.tree import Either, Every, Field, Node, Not, QueryError, Result, WordGroup
+
+
+class QueryError(ValueError):
+    """The text is no query: a sentence for people, and the character (from 0) at which it goes wrong."""
+
+    def __init__(self, sentence: str, position: int) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+        self.position = position
+
+
+@dataclass(frozen=True, slots=True)
+class WordGroup:
+    """Words and phrases that stand together: all of them in title, URL and tags, or all of them in one text."""
+
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Something that a page is or has: ``host:example.org``."""
+
+    key: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A page has a result that is all of this; empty: whatever it may be. ``plugin:wget status:failed``."""
+
+    plugin: str = ""
+    status: str = ""
+    reason: str = ""
+
+    @property
+    def meant_status(self) -> str:
+        """Without a word of it: a plugin is named for what it kept, a reason for what failed."""
+        return self.status or ("failed" if self.reason else "succeeded")
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """All of the parts hold; of none, anything."""
+
+    parts: tuple["Node", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """At least one of the parts holds."""
+
+    parts: tuple["Node", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The part does not hold."""
+
+    part: "Node"
+
+
+Node = WordGroup | Field | Result | Every | Either | Not
+
 
 MOST_CHARACTERS = 2_000
 MOST_PARTS = 100

@@ -11,8 +11,7 @@ from archivebox.base_models.visibility import ViewerScope, seen_by
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.search.backend import SearchHit, chosen_backend
 from archivebox.search.query.conditions import QueryContext, condition, listed_for
-from archivebox.search.query.parser import parse
-from archivebox.search.query.tree import Either, Every, Field, Node, Not, QueryError, Result, WordGroup
+from archivebox.search.query.parser import Either, Every, Field, Node, Not, QueryError, Result, WordGroup, parse
 
 MOST_HITS = 1_000
 """Texts that an engine is asked for when the best are wanted; there may be more, which is no use to people."""

@@ -22,7 +22,7 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.deprecation import MiddlewareMixin
 
 from archivebox.accounts.second_factor.authenticators import SecondFactors, is_required_of
-from archivebox.accounts.second_factor.challenges import LIFETIME, spend
+from archivebox.accounts.second_factor.rows import LIFETIME, spend
 from archivebox.config.conffile import ConfError
 from archivebox.config.resolve import SettingError
 from archivebox.web import settings

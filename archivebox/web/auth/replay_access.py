@@ -14,15 +14,15 @@ from django.utils.crypto import constant_time_compare
 
 from archivebox.accounts.permission import viewer_scope
 from archivebox.base_models.visibility import ViewerScope
+from archivebox.replay.addresses import host_name
 from archivebox.replay.capability import LINK, PUBLIC, Capability, Purpose
 from archivebox.replay.folders import PageFiles, files_of, visible_files
 from archivebox.replay.listener import EndedError
-from archivebox.replay.origins import host_name
+from archivebox.replay.models import add_violations, find_script_view
 from archivebox.replay.scripts.listener import OpenView
-from archivebox.replay.scripts.page_place import page_place
-from archivebox.replay.scripts.view import add_violations, find_script_view
+from archivebox.replay.scripts.requests import page_place
 from archivebox.search.backend import SearchUnavailableError
-from archivebox.search.share import ShareLink, usable_share_link
+from archivebox.search.models import ShareLink, usable_share_link
 from archivebox.web import settings
 from archivebox.web.auth.sessions import SessionStore, digest
 

@@ -23,8 +23,8 @@ from archivebox.lib.addresses import ListenAddress
 from archivebox.lib.processes import ProcessIdentity
 from archivebox.machine.process import Process
 from archivebox.replay.listener import Listener
+from archivebox.replay.models import memory_of_view
 from archivebox.replay.scripts.listener import ViewListener
-from archivebox.replay.scripts.view import memory_of_view
 from archivebox.web import settings
 from archivebox.web.asgi import application
 from archivebox.web.auth.replay_access import add_view_violations, folder_opened_by, is_known_host, view_opened_by

@@ -19,16 +19,14 @@ from archivebox.core.page_storage.folder import local_folder
 from archivebox.core.snapshot import Snapshot
 from archivebox.lib.jsonl import JSON
 from archivebox.replay import capability
-from archivebox.replay.addresses import path_of
+from archivebox.replay.addresses import path_of, sandbox
 from archivebox.replay.answer_type import is_pdf
 from archivebox.replay.capability import Purpose
 from archivebox.replay.index import RecordingIndex, indices
+from archivebox.replay.models import create_script_view
 from archivebox.replay.moments import moment_of
-from archivebox.replay.origins import sandbox
-from archivebox.replay.scripts.host import origin_of_view
-from archivebox.replay.scripts.place import place_of
-from archivebox.replay.scripts.view import create_script_view
-from archivebox.search.share import ShareLink
+from archivebox.replay.scripts.place import origin_of_view, place_of
+from archivebox.search.models import ShareLink
 from archivebox.web.auth.replay_access import viewer_of, viewer_of_link
 from archivebox.web.middleware import replay
 from archivebox.web.page.redirects import our_address

@@ -17,8 +17,7 @@ from django.utils.html import format_html
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
-from archivebox.accounts.permission import viewer_scope
-from archivebox.accounts.requester import is_visitor, requester_of
+from archivebox.accounts.permission import is_visitor, requester_of, viewer_scope
 from archivebox.accounts.roles import Action
 from archivebox.core.intake.parse_input import ParsedInput, find_versions, parse
 from archivebox.core.intake.request import (

@@ -25,10 +25,9 @@ from archivebox.imports.page_files import Transfer
 from archivebox.imports.sources import PIECE, import_root
 from archivebox.jobs import inspecting
 from archivebox.jobs.begin import JobRefusedError
-from archivebox.jobs.inspecting import ImportChoices
+from archivebox.jobs.inspecting import REPORT, ImportChoices, report_of
 from archivebox.jobs.models import Job
 from archivebox.jobs.permission import visible_jobs
-from archivebox.jobs.source_inspection import REPORT, report_of
 from archivebox.web.auth.page_access import account_of, allows, confirm_and_resume, is_confirmed, posted, requires
 from archivebox.web.page.visibility_form import SEEN_BY
 from archivebox.web.views.jobs import CHANGES

@@ -13,8 +13,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse, Stream
 from django.shortcuts import get_object_or_404, redirect, render
 
 from archivebox.accounts import audit
-from archivebox.accounts.permission import viewer_scope, visible_crawls
-from archivebox.accounts.requester import requester_of
+from archivebox.accounts.permission import requester_of, viewer_scope, visible_crawls
 from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
 from archivebox.core.intake.request import CrawlRequest, RequestRefusedError, UrlList
@@ -22,7 +21,7 @@ from archivebox.core.progress.failure_groups import failed_pages
 from archivebox.crawls.models import Crawl
 from archivebox.jobs import importing
 from archivebox.jobs.at_once import undo
-from archivebox.jobs.imported import Imported
+from archivebox.jobs.importing import Imported
 from archivebox.jobs.models import Job
 from archivebox.jobs.permission import visible_jobs
 from archivebox.lib.csv_lines import csv_line

@@ -25,10 +25,9 @@ from archivebox.export.formats import FORMATS
 from archivebox.search.backend import SearchUnavailableError, search_turn
 from archivebox.search.facets import Facet, facets, frequent_tags, quoted
 from archivebox.search.finding import ORDERS, page_found, snippets, sortable
-from archivebox.search.models import SavedSearch
+from archivebox.search.models import SavedSearch, rename_search, save_search
 from archivebox.search.query import QueryError, Selection, Suggestion, chosen, complete, explain
 from archivebox.search.query.parser import MOST_CHARACTERS
-from archivebox.search.saved import rename_search, save_search
 from archivebox.web.auth.page_access import allows, may_see, public_if, requires
 from archivebox.web.page.cards import Card, cards
 from archivebox.web.page.crawl_form import capturing_plugins

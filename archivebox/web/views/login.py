@@ -20,8 +20,7 @@ from django.views.decorators.http import require_POST, require_safe
 from archivebox.accounts import audit, login_log
 from archivebox.accounts.login_links import peek_login_link, redeem_login_link
 from archivebox.accounts.openid import admission
-from archivebox.accounts.openid.exchange import provider_for
-from archivebox.accounts.openid.provider_settings import openid_settings, takes_passwords
+from archivebox.accounts.openid.provider_settings import openid_settings, provider_for, takes_passwords
 from archivebox.accounts.roles import Action
 from archivebox.accounts.second_factor.authenticators import SecondFactors
 from archivebox.accounts.second_factor.passkeys import accept_passkey, request_options

@@ -20,8 +20,13 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 from django.views.decorators.http import require_POST, require_safe
 
 from archivebox.accounts.openid import admission
-from archivebox.accounts.openid.exchange import OpenIDError, Secrets, provider_for
-from archivebox.accounts.openid.provider_settings import OpenIDSettings, openid_settings
+from archivebox.accounts.openid.provider_settings import (
+    OpenIDError,
+    OpenIDSettings,
+    Secrets,
+    openid_settings,
+    provider_for,
+)
 from archivebox.accounts.roles import Action
 from archivebox.web import settings
 from archivebox.web.auth import login_throttle

@@ -15,8 +15,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
-from archivebox.accounts.permission import may_show, viewer_scope, visible_crawls, visible_schedules
-from archivebox.accounts.requester import requester_of
+from archivebox.accounts.permission import may_show, requester_of, viewer_scope, visible_crawls, visible_schedules
 from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
 from archivebox.contract.schema import string_list

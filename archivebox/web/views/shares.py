@@ -20,16 +20,16 @@ from archivebox.core.outputs.opening import opening_of
 from archivebox.core.snapshot import Snapshot
 from archivebox.hooks import outputs_of
 from archivebox.search.backend import RETRY_AFTER, SearchUnavailableError, search_turn
-from archivebox.search.models import SavedSearch
-from archivebox.search.query import QueryError
-from archivebox.search.share import (
+from archivebox.search.models import (
     LIFETIME,
+    SavedSearch,
     ShareLink,
     ShareLinkQuerySet,
     ShareRefusedError,
     create_share_link,
     find_share_link,
 )
+from archivebox.search.query import QueryError
 from archivebox.web.auth.page_access import account_of, allows, requires
 from archivebox.web.page.list_paging import page_of
 from archivebox.web.page.redirects import back_to, public_address

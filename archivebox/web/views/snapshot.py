@@ -24,8 +24,8 @@ from archivebox.hooks import base_layers, outputs_of, resolve_settings
 from archivebox.lib.urls import BadUrl, parse_url
 from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process
+from archivebox.replay.addresses import sandbox
 from archivebox.replay.capability import Purpose
-from archivebox.replay.origins import sandbox
 from archivebox.web.auth.page_access import allows, public_if
 from archivebox.web.middleware import replay
 from archivebox.web.page.cards import cards

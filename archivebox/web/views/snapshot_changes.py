@@ -25,7 +25,7 @@ from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import split_tags
 from archivebox.core.tags.assign_tags import retag as put_tags
 from archivebox.hooks import plugins
-from archivebox.replay.scripts.view import own_script_view
+from archivebox.replay.models import own_script_view
 from archivebox.search.removal import bring_back
 from archivebox.search.removal import remove as remove_snapshots
 from archivebox.web.auth.page_access import public_if

@@ -19,10 +19,9 @@ from archivebox.search.query import QueryError, parse
 from archivebox.web.auth.page_access import account_of, allows, requires
 from archivebox.web.page.list_paging import page_of
 from archivebox.webhooks import registering, settling
-from archivebox.webhooks.delivery import Delivery
+from archivebox.webhooks.models import Delivery, Event, Webhook
 from archivebox.webhooks.outbox import enqueue_test_event
 from archivebox.webhooks.registering import WebhookRefusedError
-from archivebox.webhooks.webhook import Event, Webhook
 from archivebox.workers.egress.policies import reach_of
 
 SOON = timedelta(seconds=15)

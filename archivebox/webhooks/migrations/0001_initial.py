@@ -1,5 +1,5 @@
 import archivebox.base_models.rows
-import archivebox.webhooks.webhook
+import archivebox.webhooks.models
 import django.db.models.deletion
 import django.utils.timezone
 from django.conf import settings
@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
                 ('label', models.CharField(blank=True, default='', help_text='what it is for', max_length=100)),
                 ('events', models.JSONField(default=list)),
                 ('query', models.TextField(blank=True, default='', help_text='pages that it is told of; empty: all')),
-                ('secret', models.CharField(default=archivebox.webhooks.webhook.new_secret, max_length=100)),
+                ('secret', models.CharField(default=archivebox.webhooks.models.new_secret, max_length=100)),
                 ('failures', models.IntegerField(default=0, help_text='tries in a row that failed')),
                 ('succeeded_at', models.DateTimeField(blank=True, help_text='when it last took a message', null=True)),
                 ('disabled_at', models.DateTimeField(blank=True, help_text='empty: it is on', null=True)),

@@ -23,7 +23,7 @@ from archivebox.jobs.permission import visible_jobs
 from archivebox.lib.egress import Dialer, Message, NotConnected, NotConnectedReason, PostResponse, post
 from archivebox.lib.urls import parse_url
 from archivebox.search.query import QueryError, select
-from archivebox.webhooks.delivery import Delivery
+from archivebox.webhooks.models import Delivery
 from archivebox.webhooks.registering import private
 from archivebox.webhooks.settling import Tried, settle
 from archivebox.webhooks.signing import signed_fields

@@ -13,10 +13,9 @@ from django.utils import timezone
 
 from archivebox.base_models.transient import OF_DATABASE, is_disk_full, retry_transient
 from archivebox.config.resolve import SettingError
-from archivebox.jobs.action import DeferredError, JobAction
+from archivebox.jobs.action import DeferredError, JobAction, actions
 from archivebox.jobs.begin import next_selected
-from archivebox.jobs.job import Job
-from archivebox.jobs.kinds import actions
+from archivebox.jobs.models import Job
 from archivebox.jobs.runner import NextPart, add_next_part, end_lease, next_part, restart_job, write_part
 from archivebox.lib.object_store import ObjectStoreError
 from archivebox.search.backend import SearchUnavailableError

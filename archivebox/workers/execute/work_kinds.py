@@ -11,9 +11,9 @@ from uuid import UUID
 from archivebox.base_models.work import WorkItem
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import CrawlRun
-from archivebox.jobs.job import Job
+from archivebox.jobs.models import Job
 from archivebox.machine.binary import Binary
-from archivebox.webhooks.delivery import Delivery
+from archivebox.webhooks.models import Delivery
 from archivebox.workers.execute import binary_executor, crawl_executor, delivery_executor, job_executor
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.leased_item import LeasedItem

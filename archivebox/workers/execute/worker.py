@@ -24,7 +24,7 @@ from archivebox.contract.records import EndReason
 from archivebox.core.crawl_control.process_retention import cleanup_today
 from archivebox.core.intake.batches import remove_abandoned
 from archivebox.hooks import base_layers, resolve_settings
-from archivebox.jobs.measuring import measure_when_idle
+from archivebox.jobs.comparing import measure_when_idle
 from archivebox.jobs.storage_upkeep import StorageUpkeep, StoreUpkeep, purge_today, remove_unneeded_uploads
 from archivebox.lib import processes
 from archivebox.lib.file_watch import ATTRIB, FileWatcher

@@ -19,7 +19,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import CrawlRun
-from archivebox.jobs.job import Job
+from archivebox.jobs.models import Job
 from archivebox.lib import processes
 from archivebox.lib.processes import ExitJournal, ProcessIdentity
 from archivebox.machine.binary import Binary

@@ -23,7 +23,7 @@ import sys
 from pathlib import Path
 from django.contrib.auth.models import User
 from archivebox.imports.readers import open_reader
-from archivebox.jobs.begin_import import begin_import
+from archivebox.jobs.inspecting import begin_import
 for name in sys.argv[1:]:
     begin_import(Path(name), open_reader(Path(name)).report(), User.objects.get(username="eve"), visibility="members")
 """

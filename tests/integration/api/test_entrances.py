@@ -26,7 +26,7 @@ from archivebox.core.models import Snapshot
 from archivebox.crawls.models import Crawl, CrawlSchedule
 from archivebox.hooks.records import process_hook_records
 from archivebox.jobs.begin import JobRequest, begin
-from archivebox.jobs.imported import Imported
+from archivebox.jobs.importing import Imported
 from archivebox.jobs.models import Job
 from archivebox.lib.egress import Endpoint
 from archivebox.machine.models import Process
@@ -395,7 +395,7 @@ def test_the_same_depth_is_too_deep_for_all(entrance: Entrance, depth: int, edit
 def test_the_same_number_of_urls_is_too_many(
     entrance: Entrance, editor: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("archivebox.accounts.requester.MAX_URLS_AT_ONCE", 100)
+    monkeypatch.setattr("archivebox.accounts.permission.MAX_URLS_AT_ONCE", 100)
     accepted, answer = entrance(Request([f"https://example.com/{number}" for number in range(101)]), editor)
     assert (accepted, "more than 100 URLs: split the list" in answer) == (False, True), answer
     assert not Snapshot.objects.exists()

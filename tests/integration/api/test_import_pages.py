@@ -14,7 +14,7 @@ from django.http import HttpResponse
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.crawls.models import Crawl
 from archivebox.jobs.actions import ACTIONS, AddLinks
-from archivebox.jobs.imported import Imported
+from archivebox.jobs.importing import Imported
 from archivebox.jobs.models import Job
 from archivebox.jobs.runner import next_part
 from tests import factories

@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import content_type_conformance, response
 from archivebox.accounts import tokens
 from archivebox.core.models import Snapshot
 from archivebox.core.tags.assign_tags import tag
-from archivebox.jobs.job import Job
+from archivebox.jobs.models import Job
 from tests import factories
 from tests.integration.api.conftest import Caller, Make
 

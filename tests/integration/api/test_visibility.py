@@ -21,7 +21,7 @@ from archivebox.core.tag import Tag
 from archivebox.core.tags.assign_tags import tag
 from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.schedule import CrawlSchedule, Template
-from archivebox.jobs.job import Job, JobFailure
+from archivebox.jobs.models import Job, JobFailure
 from archivebox.machine.models import Machine, Process
 from archivebox.replay.capability import Capability, Purpose
 from archivebox.web.auth.replay_access import folder_opened_by

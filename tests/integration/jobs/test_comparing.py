@@ -20,8 +20,7 @@ from archivebox.crawls.models import Crawl
 from archivebox.jobs.action import DeferredError
 from archivebox.jobs.actions import ACTIONS
 from archivebox.jobs.begin import JobRequest, begin
-from archivebox.jobs.idle_check import IdleCheck
-from archivebox.jobs.measuring import AFTER_A_PROBLEM, measure_when_idle
+from archivebox.jobs.comparing import AFTER_A_PROBLEM, IdleCheck, measure_when_idle
 from archivebox.jobs.models import Job, JobFailure, JobPart
 from archivebox.machine.models import Process
 from archivebox.plugins.base.visible_words import WORD

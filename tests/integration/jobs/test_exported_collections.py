@@ -24,7 +24,7 @@ from archivebox.imports.models import ImportedSnapshot
 from archivebox.imports.page import NotReadableError
 from archivebox.imports.readers import open_reader
 from archivebox.jobs.begin import JobRequest, begin
-from archivebox.jobs.begin_import import begin_import
+from archivebox.jobs.inspecting import begin_import
 from archivebox.jobs.models import Job
 from archivebox.jobs.page_imports import ImportPages
 from archivebox.jobs.runner import next_part

@@ -15,7 +15,7 @@ from archivebox.core.page_storage.folder import local_folder
 from archivebox.core.page_storage.storing_later import ABANDONED, mark_unstored, store_all_marked
 from archivebox.core.page_storage.uploading import begin_upload, read_contents
 from archivebox.imports.readers import open_reader
-from archivebox.jobs.begin_import import begin_import
+from archivebox.jobs.inspecting import begin_import
 from archivebox.jobs.models import Job
 from archivebox.jobs.page_imports import NOT_STORED
 from archivebox.jobs.storage_upkeep import StoreUpkeep

@@ -19,10 +19,9 @@ from archivebox.imports.page_files import Transfer
 from archivebox.imports.sources import ImportUpload
 from archivebox.jobs import inspecting
 from archivebox.jobs.begin import JobRefusedError
-from archivebox.jobs.inspecting import ImportChoices
+from archivebox.jobs.inspecting import ImportChoices, report_of
 from archivebox.jobs.models import Job
 from archivebox.jobs.runner import end_lease
-from archivebox.jobs.source_inspection import report_of
 from archivebox.jobs.storage_upkeep import LASTS, remove_unneeded_uploads
 from tests.job_runner import carried_out, leased
 from tests.old_collection import make_old_collection

@@ -31,7 +31,7 @@ from archivebox.jobs.models import Job, JobFailure
 from archivebox.jobs.runner import end_lease, next_part, write_part
 from archivebox.jobs.storage_upkeep import purge_today
 from archivebox.lib.jsonl import JSON
-from archivebox.replay.scripts.view import create_script_view, memory_of_view
+from archivebox.replay.models import create_script_view, memory_of_view
 from archivebox.search.query import QueryError
 from archivebox.search.removal import remove
 from archivebox.storage.layout import DataFolder

@@ -19,7 +19,7 @@ from archivebox.crawls.models import CrawlSchedule
 from archivebox.hooks.stored_settings import stored_settings
 from archivebox.imports.import_folder import LeftOutList
 from archivebox.imports.readers import open_reader
-from archivebox.jobs.begin_import import begin_import
+from archivebox.jobs.inspecting import begin_import
 from archivebox.jobs.models import Job
 from tests import older
 from tests.job_runner import carried_out

@@ -28,9 +28,8 @@ from archivebox.imports.page_files import Transfer
 from archivebox.imports.readers import open_reader
 from archivebox.jobs.action import DeferredError
 from archivebox.jobs.begin import JobRefusedError
-from archivebox.jobs.begin_import import begin_import
-from archivebox.jobs.job import packed
-from archivebox.jobs.models import Job, JobFailure, JobPart
+from archivebox.jobs.inspecting import begin_import
+from archivebox.jobs.models import Job, JobFailure, JobPart, packed
 from archivebox.jobs.page_imports import ImportPages
 from archivebox.jobs.runner import next_part, write_part
 from archivebox.lib.batches import batches

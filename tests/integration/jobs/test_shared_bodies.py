@@ -17,8 +17,7 @@ from archivebox.imports.page import ImportedPage
 from archivebox.imports.readers.warc import open_wacz, open_warc
 from archivebox.jobs.begin import JobRequest, begin
 from archivebox.lib.jsonl import JSON
-from archivebox.replay.index import load
-from archivebox.replay.locations import opened
+from archivebox.replay.index import load, opened
 from archivebox.storage.shared_files import store_of
 from tests import factories
 from tests.job_runner import carried_out

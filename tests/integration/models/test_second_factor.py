@@ -13,9 +13,8 @@ from django.utils import timezone
 from archivebox.accounts.models import AuthenticatorApp, Passkey, RecoveryCode
 from archivebox.accounts.second_factor.apps import accept_code, new_app
 from archivebox.accounts.second_factor.authenticators import SecondFactorError, add, remove
-from archivebox.accounts.second_factor.challenges import spend
 from archivebox.accounts.second_factor.passkeys import RelyingParty, accept_passkey, new_passkey, request_options
-from archivebox.accounts.second_factor.recovery import accept_recovery_code, renew_codes
+from archivebox.accounts.second_factor.rows import accept_recovery_code, renew_codes, spend
 from archivebox.config.conffile import write_conf
 from archivebox.config.settings import DATA_FOLDER
 from tests.authenticator import Device

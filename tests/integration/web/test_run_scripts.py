@@ -5,8 +5,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from archivebox.core.models import Snapshot
-from archivebox.replay.models import ScriptView
-from archivebox.replay.scripts.view import VIEWS_MOST, create_script_view, find_script_view
+from archivebox.replay.models import VIEWS_MOST, ScriptView, create_script_view, find_script_view
 from archivebox.web import settings
 from tests import factories
 from tests.status_triggers import arrange

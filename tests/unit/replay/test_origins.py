@@ -2,8 +2,8 @@ from uuid import UUID
 
 import pytest
 
+from archivebox.replay.addresses import Replay, framers, host_name, policy, snapshot_of_host
 from archivebox.replay.capability import LIFETIME, STEP, Capability, Purpose, grant, read
-from archivebox.replay.origins import Replay, framers, host_name, policy, snapshot_of_host
 
 KEY = UUID("01a00000-0000-7000-8000-000000000001")
 OWN = f"{KEY}.localhost:8001"

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from archivebox.replay.addresses import ReplayContext
-from archivebox.replay.index import indices, load
-from archivebox.replay.matching import bare, loose
+from archivebox.replay.index import bare, indices, load, loose
 from archivebox.replay.recorded import RecordedRequest, Reply, reply_to
 from tests.webserver.recording import WARC, Page, record
 

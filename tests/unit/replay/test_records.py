@@ -8,8 +8,7 @@ import pytest
 
 from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.files import NotThereError
-from archivebox.replay.index import load
-from archivebox.replay.locations import Location, opened, read_request_body
+from archivebox.replay.index import Location, load, opened, read_request_body
 from archivebox.replay.recorded import RecordedRequest, reply_to
 from tests.webserver.recording import WARC, Page, pack_recording, record_all
 

@@ -15,11 +15,9 @@ from archivebox.replay.copies import has_links, linked_copy
 from archivebox.replay.files import open_beneath
 from archivebox.replay.pages import HTML
 from archivebox.replay.rewriting.css import rewrite_css
-from archivebox.replay.rewriting.html import rewrite_html, rewrite_links_only
+from archivebox.replay.rewriting.document import connects, decode
+from archivebox.replay.rewriting.html import candidates, rewrite_html, rewrite_links_only
 from archivebox.replay.rewriting.links import LinkRewriter
-from archivebox.replay.rewriting.sources import candidates
-from archivebox.replay.rewriting.text import decode
-from archivebox.replay.rewriting.xml import connects
 
 if TYPE_CHECKING:
     from collections.abc import Callable

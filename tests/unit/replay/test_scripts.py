@@ -9,22 +9,18 @@ from uuid import UUID
 
 import pytest
 
-from archivebox.replay.addresses import ReplayContext, read
-from archivebox.replay.origins import Replay
+from archivebox.replay.addresses import Replay, ReplayContext, read
 from archivebox.replay.recorded import RecordedRequest, reply_to
 from archivebox.replay.rewriting.document import Document, DocumentKind
 from archivebox.replay.rewriting.links import LinkRewriter
 from archivebox.replay.rewritten import DocumentSource, open_rewritten
-from archivebox.replay.scripts.exchanges import names_of
-from archivebox.replay.scripts.host import label_of_host, origin_of_view
+from archivebox.replay.scripts.exchanges import names_of, sockets_to
 from archivebox.replay.scripts.memory import LARGEST, SharedViewMemory, forget_others
 from archivebox.replay.scripts.offline import OfflineView
 from archivebox.replay.scripts.page import rewrite_scripted
-from archivebox.replay.scripts.page_policy import policy_of_page
-from archivebox.replay.scripts.place import ScriptPlace, origin_of
-from archivebox.replay.scripts.policy import view_policy
+from archivebox.replay.scripts.place import ScriptPlace, label_of_host, origin_of, origin_of_view
+from archivebox.replay.scripts.policy import policy_of_page, view_policy
 from archivebox.replay.scripts.requests import ForbiddenError, ScriptedPage, ViewRequest
-from archivebox.replay.scripts.sockets import sockets_to
 from tests.webserver.recording import Page, record_all
 
 MAIN = "https://a.example"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.search.excerpts import AROUND, excerpt, excerpt_of
+from archivebox.search.finding import AROUND, excerpt, excerpt_of
 
 
 @pytest.mark.parametrize(

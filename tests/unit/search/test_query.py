@@ -7,8 +7,7 @@ from archivebox.search.query.conditions import _OF_KEY as CONDITIONS
 from archivebox.search.query.conditions import _STATES
 from archivebox.search.query.explanation import _OF_KEY as PHRASES
 from archivebox.search.query.keys import KEYS, STATES
-from archivebox.search.query.parser import MOST_PARTS
-from archivebox.search.query.tree import Either, Every, Field, Node, Not, Result, WordGroup
+from archivebox.search.query.parser import MOST_PARTS, Either, Every, Field, Node, Not, Result, WordGroup
 
 MADE_OTHERWISE = {"text", "plugin", "reason"}
 """Keys that become a node of another kind."""

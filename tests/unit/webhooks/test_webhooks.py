@@ -23,12 +23,10 @@ from archivebox.jobs.runner import end_lease
 from archivebox.lib.egress import Dialer, DialRules
 from archivebox.lib.networks import NetworkRules
 from archivebox.webhooks import registering
-from archivebox.webhooks.delivery import AGAIN_AFTER
-from archivebox.webhooks.models import Delivery, Webhook
+from archivebox.webhooks.models import AGAIN_AFTER, Delivery, Event, Webhook
 from archivebox.webhooks.outbox import enqueue_test_event
 from archivebox.webhooks.settling import KEPT, Tried, send_again, settle
 from archivebox.webhooks.signing import signed_fields
-from archivebox.webhooks.webhook import Event
 from archivebox.workers.execute.delivery_executor import is_meant, load, send
 from archivebox.workers.execute.page.rows import seal
 from archivebox.workers.queue.reclaim import end_impossible_waits
