@@ -72,6 +72,9 @@ DECLARABLE_REASONS = NOT_THE_PAGE | frozenset(
 success.
 """
 
+OF_THE_ADDRESS = DECLARABLE_REASONS - {Reason.NOTHING_CAME}
+"""Why a navigation failed that says something of the address, and not only of the tab or of us."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -187,8 +190,8 @@ def outcome(run: EndedRun) -> Outcome:
     if result.reason in NOT_THE_PAGE:
         own = Reason.TEMPORARY_FAILURE if result.retry else Reason.DECLARED
         return result if run.is_navigation else replace(result, reason=own)
-    of_address = result.reason in DECLARABLE_REASONS - {Reason.NOTHING_CAME}
-    if run.is_navigation and run.declared is Status.FAILED and result.status is Status.FAILED and not of_address:
+    is_failed = run.declared is Status.FAILED and result.status is Status.FAILED
+    if run.is_navigation and is_failed and result.reason not in OF_THE_ADDRESS:
         return replace(result, retry=False)  # it runs again with the hooks that need the page
     return result
 

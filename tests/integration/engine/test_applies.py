@@ -159,6 +159,16 @@ def test_where_no_server_answers_the_navigation_alone_is_tried_again(forked: Col
     forked.run_until("the second try", lambda: sorted(forked.ledger) == ["lost", "page", "papers", "video"])
 
 
+def test_a_navigation_whose_tab_died_keeps_no_hook_from_having_the_page_opened_anew(forked: Collection) -> None:
+    """It says where it was going, and gives no reason that is of the address."""
+    nothing = NAVIGATE.replace("404", "0").replace("application/pdf", "")
+    plugins(forked, nothing + """echo '{"type":"ArchiveResult","status":"failed","retry":"later"}'; exit 1""")
+    hook = "on_Snapshot__60_page.sh"
+    forked.plugin("page", {hook: NOTE}, config={"x-hooks": {hook: {"page": True}}})
+    forked.run(forked.add())
+    assert forked.ledger == ["page"]
+
+
 def test_a_page_that_was_had_stays_so_when_its_server_is_silent_later(forked: Collection) -> None:
     nothing = NAVIGATE.replace("404", "0").replace("application/pdf", "")
     says = """echo '{"type":"ArchiveResult","status":"failed","retry":"later","reason":"no_answer"}'"""

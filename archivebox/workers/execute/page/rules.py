@@ -7,8 +7,8 @@ from uuid import UUID
 
 from archivebox.config.resolve import Resolved
 from archivebox.contract.hook import TAB
-from archivebox.contract.outcomes import Outcome, Status, failure
-from archivebox.contract.reasons import Reason
+from archivebox.contract.outcomes import OF_THE_ADDRESS, Outcome, Status, failure
+from archivebox.contract.reasons import Reason, split
 from archivebox.contract.records import Record
 from archivebox.core.snapshot import Snapshot
 from archivebox.workers.execute.hooks.process import HookProcess
@@ -70,8 +70,13 @@ class PageRules(HookRules):
 
     @property
     def _nobody_answered(self) -> bool:
-        """Whether the navigations that were to load the page have told that nothing came."""
-        return self._snapshot.facts.nothing_came and all(one.is_settled for one in self._schedule.first_navigations)
+        """Whether the navigations that were to load the page have told that nothing came from its address.
+
+        One that failed for another reason, as its tab died, runs again with the hooks that need the page.
+        """
+        first = self._schedule.first_navigations
+        told = all(one.is_settled and split(one.reason)[0] in OF_THE_ADDRESS | {Reason.DECLARED} for one in first)
+        return told and self._snapshot.facts.nothing_came
 
     def ingest_records(self, run: HookProcess, records: Sequence[Record]) -> bool:
         for record in records:
