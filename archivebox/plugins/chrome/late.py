@@ -25,8 +25,8 @@ from refusals import (
     retry_after,
 )
 
-from archivebox.lib.mime_sniffing import is_page
 from archivebox.plugins.base import patch_snapshot, waiting, write_atomically
+from archivebox.plugins.base.answer_headers import is_page
 from archivebox.plugins.base.cdp import CommandFailed
 from archivebox.plugins.base.responses import Archive
 from archivebox.plugins.base.tab import Navigation, read_json

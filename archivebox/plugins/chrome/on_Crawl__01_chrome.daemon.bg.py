@@ -22,8 +22,8 @@ from relay import Relay
 from relay.screencast import Screencast
 from shared_files import OF_BROWSER, remove_files, write_shared_files
 
-from archivebox.lib.mime_sniffing import is_file_url
 from archivebox.plugins.base import Hook, Settings, StopRequest, log, ready, try_again, write_atomically
+from archivebox.plugins.base.answer_headers import is_file_url
 from archivebox.plugins.base.cdp import CDPError, CDPEvent
 from archivebox.plugins.base.engine import CrawlToCome, end_with_engine
 from archivebox.plugins.base.programs import open_process, start_ticks

@@ -33,7 +33,6 @@ from refusals import (
 )
 from shared_files import remove_files, write_shared_files
 
-from archivebox.lib.mime_sniffing import is_page
 from archivebox.plugins.base import (
     Hook,
     Settings,
@@ -48,6 +47,7 @@ from archivebox.plugins.base import (
     waiting,
     write_atomically,
 )
+from archivebox.plugins.base.answer_headers import is_page
 from archivebox.plugins.base.cdp import CallTimeout, CDPError, CDPEvent, CommandFailed, TargetGone
 from archivebox.plugins.base.hook import TimeIsOver, remove
 from archivebox.plugins.base.responses import INDEX

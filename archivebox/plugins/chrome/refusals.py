@@ -12,7 +12,7 @@ import os
 import re
 import urllib.parse
 
-from archivebox.lib.retry_after import seconds_of
+from archivebox.plugins.base.answer_headers import seconds_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from recorder.addresses import Addresses
 from recorder.exchange import RecordedExchange
 from recorder.store import Store, cut_unfinished, new_name
 
-from archivebox.lib.mime_sniffing import essence_of, is_page
 from archivebox.plugins.base import (
     Hook,
     Settings,
@@ -26,6 +25,7 @@ from archivebox.plugins.base import (
     succeeded,
     write_atomically,
 )
+from archivebox.plugins.base.answer_headers import essence_of, is_page
 from archivebox.plugins.base.hook import TimeIsOver
 from archivebox.plugins.base.responses import INDEX
 from archivebox.plugins.base.web import Web

@@ -130,7 +130,7 @@ def test_settings_say_where_each_comes_from(client: Client, monkeypatch: pytest.
     write_conf(DATA_FOLDER.conf, {"WORKERS": "2", "NO_SUCH": "1"})
     monkeypatch.setenv("WORKERS", "3")
     page = page_of(client.get("/settings/?group=Work"))
-    assert "<code>3</code>, by <b>the environment</b>, which overrides the stored value" in page
+    assert "Set to <code>3</code> by <b>the environment</b>, which overrides the stored value" in page
     assert "NO_SUCH" in page
     lines = [line for line in base_layers() if line.name == "file"]
     assert lines[0].values["WORKERS"] == "2"

@@ -13,7 +13,7 @@ from __future__ import annotations
 import base64
 import json
 
-from archivebox.lib.mime_sniffing import is_page
+from archivebox.plugins.base.answer_headers import is_page
 from archivebox.plugins.base.cdp import CDPConnection, CommandFailed, TargetGone
 
 from .documents import WISHES as OF_DOCUMENTS

@@ -12,7 +12,7 @@ import base64
 import os
 import time
 
-from archivebox.lib.mime_sniffing import essence_of
+from archivebox.plugins.base.answer_headers import essence_of
 
 from .exchange import RecordedExchange
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 
-from archivebox.lib.mime_sniffing import is_page
+from archivebox.plugins.base.answer_headers import is_page
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
