@@ -90,6 +90,15 @@ def test_a_page_whose_own_document_is_empty_is_known_as_that(browser: Browser, *
     assert browser.store.is_empty_page is not bool(body)
 
 
+def test_a_document_that_broke_off_before_its_first_byte_is_no_empty_page(browser: Browser) -> None:
+    """As when its renderer is killed: the page is opened anew."""
+    tell_of_a_document(browser, "text/html", 0)
+    browser.tell("Network.loadingFailed", **ENDS["Network.loadingFailed"])
+    browser.recorder.finish()
+    assert browser.store.count == 1
+    assert not browser.store.is_empty_page
+
+
 @pytest.mark.parametrize("first", ENDS)
 @pytest.mark.parametrize("second", ENDS)
 @pytest.mark.parametrize("body", [BODY, b""], ids=["had", "dropped"])

@@ -92,7 +92,7 @@ class Store:
         self.errors += bool(exchange.error)
         self._remember(entry)
         if exchange.main and exchange.status == HTTPStatus.OK and exchange.method == "GET":
-            self.is_empty_page = entry.get("sha256", NOTHING) == NOTHING
+            self.is_empty_page = not exchange.error and entry.get("sha256", NOTHING) == NOTHING
         self._index.write(json.dumps(entry, separators=(",", ":")).encode() + b"\n")
 
     def _confirm(self, exchange: RecordedExchange) -> None:
