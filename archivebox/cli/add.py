@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -220,12 +220,6 @@ class PipedInput:
         tell_or_pass(self.out, [record], passes=True)
 
 
-def refuse_early(params: Mapping[str, object]) -> None:
-    pairs = params.get("config")
-    if isinstance(pairs, tuple):
-        settings.refuse_secrets(pairs, "Set it with `archivebox config set NAME`, which asks for it.")
-
-
 class Accepted(NamedTuple):
     """What was given, and is written now."""
 
@@ -389,10 +383,13 @@ def tell_accepted(session: Session, submitted: Submitted) -> set[UUID]:
     return submitted.updated | ({crawl.pk} if crawl else set())
 
 
+NOTHING_RUNS = "Nothing is running here. Start `archivebox run` or `archivebox server`."
+
+
 def _who_runs_it() -> str:
     if orchestrator_is_running():
         return "Queued. An orchestrator is running for this collection and starts it now."
-    return "Queued. Nothing is running here. Start `archivebox run` or `archivebox server`."
+    return f"Queued. {NOTHING_RUNS}"
 
 
 def go_on(session: Session, *, crawl_ids: list[str], began: str) -> int:

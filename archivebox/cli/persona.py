@@ -59,12 +59,7 @@ LABELS = {
     "users": "shared with",
     "log_in": "to log in, start and close",
 }  # fmt: skip
-
-
-def refuse_early(params: Mapping[str, object]) -> None:
-    pairs = params.get("config")
-    if isinstance(pairs, tuple):
-        settings.refuse_secrets(pairs, "Write it to the persona's persona.conf, which is yours alone.")
+SECRETS_INSTEAD = "Write it to the persona's persona.conf, which is yours alone."
 
 
 def list_(

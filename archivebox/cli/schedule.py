@@ -1,9 +1,8 @@
 """Owns `archivebox schedule`: crawls that come again by themselves."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from archivebox.base_models.users import system_user
-from archivebox.cli import settings
 from archivebox.cli.add import chosen_policy, config_of, names_of, refused_as_bad_input, tags_of
 from archivebox.cli.conditions import find, find_all
 from archivebox.cli.crawl import COLUMNS as CRAWL_COLUMNS
@@ -33,12 +32,6 @@ LABELS = {
     "skipped_at": "left out", "skipped_for": "because", "created_at": "added",
 }  # fmt: skip
 CRAWLS_SHOWN = 10
-
-
-def refuse_early(params: Mapping[str, object]) -> None:
-    pairs = params.get("config")
-    if isinstance(pairs, tuple):
-        settings.refuse_secrets(pairs, "Set it with `archivebox config set NAME`, which asks for it.")
 
 
 def add(

@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 OUR_ERROR, BAD_INPUT, BROKEN_PIPE = 1, 2, 141
+REFUSED = 2
+"""One of the rows was in no state for what was asked."""
+SECRETS_INSTEAD = "Set it with `archivebox config set NAME`, which asks for it."
 
 
 class Needs(Enum):
@@ -146,7 +149,15 @@ def _prepare_and_run(session: Session, target: str, needs: Needs, given: Globals
 
 
 def _refuse_early(body: ModuleType, params: Mapping[str, object]) -> None:
-    """What must not even reach the row of this command: a secret on the command line."""
+    """What must not even reach the row of this command: a secret on the command line.
+
+    Every command with `--config` is checked. Its module may say what to do instead (``SECRETS_INSTEAD``), and refuse
+    more (``refuse_early``).
+    """
+    pairs = params.get("config")
+    if isinstance(pairs, tuple):
+        refuse_secrets = importlib.import_module("archivebox.cli.settings").refuse_secrets
+        refuse_secrets(pairs, getattr(body, "SECRETS_INSTEAD", SECRETS_INSTEAD))
     check = getattr(body, "refuse_early", None)
     if check is not None:
         check(params)

@@ -64,8 +64,11 @@ def test_a_bad_option_is_a_sentence_and_status_2_and_nothing_happens(
 
 
 def test_a_secret_given_on_the_command_line_stays_in_no_row(cli: Type, collection: Path) -> None:
-    assert cli("add", "--bg", GOOD, "--config", "DATABASE_URL=postgres://me:hunter2@host/db").code == 2
-    assert cli("config", "set", "DATABASE_URL=postgres://me:hunter2@host/db").code == 2
+    secret = "DATABASE_URL=postgres://me:hunter2@host/db"
+    assert cli("add", "--bg", GOOD, "--config", secret).code == 2
+    assert cli("config", "set", secret).code == 2
+    for words in ("crawl create", "snapshot create", "schedule add --every daily"):
+        assert "is a secret" in cli(*words.split(), GOOD, "--config", secret).err
     kept = b"".join(path.read_bytes() for path in collection.rglob("*") if path.is_file())
     assert b"hunter2" not in kept
 
