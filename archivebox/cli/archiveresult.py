@@ -11,7 +11,7 @@ from archivebox.cli.fields import ARCHIVERESULT
 from archivebox.cli.listing import RowTable, list_rows, pages, print_changed, record_of
 from archivebox.cli.output import Column, Record, counted
 from archivebox.cli.selection import STDIN, read_keys_from_stdin, select_rows, select_snapshots
-from archivebox.cli.session import Session
+from archivebox.cli.session import REFUSED, Session
 from archivebox.cli.watching import Watched, watch
 from archivebox.core.crawl_control.queue_plugins import queue_plugins
 from archivebox.core.crawl_control.retry import retry_results
@@ -41,7 +41,6 @@ RESULTS = RowTable(
     empty="No result matches.",
     line=lambda record: f"{record['status']}  {record['hook_name']}  {record['url']}",
 )
-REFUSED = 2
 
 
 def list_(session: Session, *, ids: tuple[str, ...], **given: Any) -> int:

@@ -126,7 +126,7 @@ def _requests(names: tuple[str, ...]) -> list[BinaryRequest]:
     merged, _ = merge(chain.from_iterable(plugin.binaries for plugin in wanted))
     for name in names:
         if name not in merged:
-            hint = did_you_mean(name, merged, "`archivebox install --dry-install` shows those they need.")
+            hint = did_you_mean(name, merged, "`archivebox install --dry-run` shows those they need.")
             raise BadInputError(f"No plugin needs a program {name}. {hint}")
     return [merged[name] for name in names or sorted(merged)]
 
@@ -168,10 +168,9 @@ def _lines(keys: list[UUID]) -> list[str]:
 
 
 def _report(session: Session, keys: list[UUID]) -> int:
-    """What is there now; and for what needs an administrator, the very line to install."""
+    """What is there now; and for what needs an administrator, the very line to run."""
     rows = list(Binary.objects.filter(pk__in=keys).order_by("name"))
-    records = [record_of(row, action=reasons.action(row.reason) if row.reason else "") for row in rows]
-    session.out.table(BINARY_COLUMNS, records)
+    session.out.table(BINARY_COLUMNS, records_of(rows))
     for row in rows:
         reason, detail = reasons.split(row.reason) if row.reason else (None, "")
         if reason is Reason.NEEDS_ROOT:

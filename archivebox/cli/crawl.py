@@ -14,7 +14,7 @@ from archivebox.cli.fields import CRAWL
 from archivebox.cli.listing import RowTable, delete_rows, list_rows, pages, print_changed, record_of
 from archivebox.cli.output import Column, Record, counted
 from archivebox.cli.selection import select_rows
-from archivebox.cli.session import Session
+from archivebox.cli.session import REFUSED, Session
 from archivebox.core.crawl_control import edit_crawl
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.crawls import control
@@ -96,10 +96,9 @@ def change(session: Session, items: list[WorkItem], ask: Callable[[WorkItem], bo
         else:
             refused += 1
             session.out.warn(f"{name} {item.pk} is {item.status} and cannot be {done}.")
-    return 2 if refused else 0
+    return REFUSED if refused else 0
 
 
-REFUSED = 2
 CHANGES: Mapping[str, Callable[[Crawl], bool]] = {
     "queued": edit_crawl.go_on,
     "paused": control.pause,

@@ -88,5 +88,5 @@ def parse_address(text: str) -> tuple[str, int]:
 
 
 def orchestrate(session: Session, *, args: tuple[str, ...]) -> int:
-    """It records itself; `archivebox orchestrate` and `archivebox server` start it."""
+    """It records itself; `archivebox run` and `archivebox server` start it."""
     return entry.orchestrate([*args, f"--data-dir={session.folder.root}"])

@@ -9,14 +9,14 @@ from archivebox.base_models.keylist import key_list
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.visibility import Visibility
 from archivebox.cli import listing, settings
-from archivebox.cli.add import PipedInput, accept_given, tags_of
+from archivebox.cli.add import NOTHING_RUNS, PipedInput, accept_given, tags_of
 from archivebox.cli.conditions import find_all
 from archivebox.cli.crawl import change
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.listing import ListOptions, confirm, record_of, snapshot_records
 from archivebox.cli.output import Column, counted
 from archivebox.cli.selection import STDIN, find_snapshot, select_snapshots, snapshots
-from archivebox.cli.session import Session
+from archivebox.cli.session import REFUSED, Session
 from archivebox.cli.watching import Watched, watch
 from archivebox.contract.verdicts import judge
 from archivebox.core.crawl_control import set_visibility
@@ -121,7 +121,6 @@ def list_(session: Session, **choice: Any) -> int:
     return 0
 
 
-REFUSED = 2
 PAGES_PER_TRANSACTION = 500
 CHANGES: Mapping[str, Callable[[Snapshot], bool]] = {
     "queued": control.resume,
@@ -257,5 +256,5 @@ def retry(session: Session, *, every: bool, plugins: str | None, bg: bool, **cho
     if not crawl_ids:
         return 0
     if bg and not orchestrator_is_running():
-        session.out.say("Nothing is running here. Start `archivebox retry` or `archivebox server`.")
+        session.out.say(NOTHING_RUNS)
     return 0 if bg else watch(session, Watched(crawl_ids))

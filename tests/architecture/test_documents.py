@@ -94,6 +94,21 @@ def test_commands_that_people_are_told_to_type_exist(path: Path) -> None:
     assert {mistake_in(words) for words in commands_of(path)} <= {""}
 
 
+def sentences_of(path: Path) -> str:
+    """What a module says, a line for each string of it; the whole of a template."""
+    if path.suffix != ".py":
+        return path.read_text()
+    strings = (node.value for node in ast.walk(source.parse(path)) if isinstance(node, ast.Constant))
+    return "\n".join(text.replace("\n", " ") for text in strings if isinstance(text, str))
+
+
+def test_commands_that_sentences_of_the_program_name_exist() -> None:
+    """As far as they stand there: what is filled in when one is said is unknown."""
+    for path in [*source.modules(), *source.PACKAGE.glob("**/*.html")]:
+        for typed in re.findall(r"(?:`|<code>)archivebox ([^`\n<{%…]+)", sentences_of(path)):
+            assert mistake_in(re.sub("--data-dir [A-Z]+ ", "", typed).split()) == "", (path, typed)
+
+
 def reading_path() -> list[tuple[str, str]]:
     """Each step of the reading paths: a module, and what is to be read in it."""
     text = (source.ROOT / "docs" / "architecture.md").read_text()
