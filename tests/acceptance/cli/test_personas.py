@@ -65,11 +65,11 @@ def test_a_persona_is_shared_with_the_accounts_that_are_named_and_no_others(cli:
     made = cli("manage", "createsuperuser", "--noinput", "--username", "eve", "--email", "eve@example.com")
     assert made.code == 0, made.err
     assert cli("persona", "share", "Reader", "eve").code == 0
-    assert cli("persona", "list").records[0]["users"] == ["eve"]
+    assert cli("persona", "list", "--name", "Reader").record["users"] == ["eve"]
     assert (reader / "users.txt").stat().st_mode & 0o777 == 0o600
     assert "Did you mean eve?" in cli("persona", "share", "Reader", "evi").err
     assert cli("persona", "share", "Reader").code == 0
-    assert cli("persona", "list").records[0]["users"] == []
+    assert cli("persona", "list", "--name", "Reader").record["users"] == []
 
 
 REFUSED = (
