@@ -85,11 +85,11 @@ Reader = Callable[[str], Any]
 KEY_STEP = timedelta(milliseconds=1)
 """How exact the time in a key is."""
 WHOLE = ("exact", "iexact", "in")
-"""Lookups whose values are all of what a field holds."""
+"""Lookups whose value is a whole field and not a part of one."""
 
 
 def condition_of(model: type[Row], fields: Sequence[RowField], where: Mapping[str, str]) -> Q:
-    """Rows ``where`` all of these hold, but for those of a meaning of their own; BadInputError for a wrong value."""
+    """The condition that all filters are true, except those of kind OWN; BadInputError for a wrong value."""
     known, chosen = {field.name: field for field in fields}, Q()
     for asked, text in where.items():
         name, _, lookup = asked.partition("__")

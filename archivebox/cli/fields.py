@@ -17,7 +17,7 @@ from archivebox.lib.suggestions import did_you_mean
 
 
 class ValueKind(Enum):
-    """What a field holds, and so the lookups of it that are of use."""
+    """What kind of value a field has, and the lookups that make sense for it."""
 
     TEXT = ("exact", "iexact", "icontains", "istartswith", "iendswith", "in")
     NUMBER = ("exact", "gt", "gte", "lt", "lte", "in")
@@ -25,12 +25,12 @@ class ValueKind(Enum):
     KEY = ("exact", "in")
     NAME = ("exact", "icontains")
     OWN = ("exact",)
-    """Has a meaning of its own, which the command knows."""
+    """No column: the command itself knows what it means."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowField:
-    """A field as it is asked for: its name is that of the record's field, without ``_id``."""
+    """A field that a filter can name: the name in the record, without ``_id``."""
 
     name: str
     text: str
@@ -52,7 +52,7 @@ class RowField:
         return f"{self.text.rstrip('.')}: {', '.join(self.choices)}." if self.choices else self.text
 
     def options(self, lookup: str) -> list[str]:
-        """How an option that asks for it is spelled: with dashes or underscores, an id also with ``-id`` behind it."""
+        """The spellings of its option: with dashes or underscores; ids also with ``-id`` at the end."""
         if lookup != "exact":
             names = [f"{self.name}__{lookup}"]
         else:
@@ -149,15 +149,15 @@ FORMER_STATUSES = {
     "archived": {"status": "sealed"},
     "unarchived": {"status__in": "queued,started,paused,cancelled"},
 }
-"""Statuses of ArchiveBox 0.7 → what is asked for instead."""
+"""Statuses of ArchiveBox 0.7 → the filters that stand for them."""
 FOLDER_STATUSES = ("present", "valid", "invalid", "duplicate", "orphaned", "corrupted", "unrecognized")
 """Others of it, which said how folders and index agreed."""
 
 
 class FilterOption(click.Option):
-    """`--where FIELD[__LOOKUP]=VALUE`, and the same as an option for each field and lookup, which is declared nowhere.
+    """`--where FIELD[__LOOKUP]=VALUE`, which also reads `--FIELD[__LOOKUP] VALUE` without an option for each declared.
 
-    Its value is field and lookup, as Django writes them, → what was typed; of two for the same the last one.
+    Its value: field and lookup, as Django writes them, → what was typed. Of two for the same the last one counts.
     """
 
     def __init__(self, fields: Sequence[RowField]) -> None:
@@ -169,8 +169,8 @@ class FilterOption(click.Option):
             default=(),
             metavar="FIELD[__LOOKUP]=VALUE",
             callback=self._read,
-            help=f"Only those of which it holds; --FIELD[__LOOKUP] VALUE is the same, as --{some} pears. All that "
-            f"are given have to hold. FIELD is {', '.join(one.name for one in fields)}.",
+            help=f"Only rows for which this is true, and every other filter. --FIELD[__LOOKUP] VALUE means the same: "
+            f"--{some} pears. Fields: {', '.join(one.name for one in fields)}.",
         )
 
     @cached_property
@@ -184,7 +184,7 @@ class FilterOption(click.Option):
 
     @property
     def spellings(self) -> Iterable[str]:
-        """All options that it reads beside its own."""
+        """All options that it reads besides `--where`."""
         return (spelled for field, lookup in self.asked.values() for spelled in field.options(lookup))
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
@@ -212,7 +212,7 @@ class FilterOption(click.Option):
         return where
 
     def _checked(self, asked: str, value: str) -> Mapping[str, str]:
-        """The same, or what a former word asks for; UsageError for what is none of few words."""
+        """The filter itself, or those that a former word stands for; BadParameter where there are other choices."""
         field, lookup = self.asked[asked]
         if lookup != "exact" or not field.choices or value in field.choices:
             return {asked: value}
@@ -228,7 +228,7 @@ class FilterOption(click.Option):
 
 
 def filters(fields: Sequence[RowField]) -> list[click.Parameter]:
-    """What selects rows of a model, and the page of what there is."""
+    """The options that filter rows of a model: `--where`, and `--fields`, which explains the fields."""
 
     def show(ctx: click.Context, _param: click.Parameter, value: object) -> None:
         if value and not ctx.resilient_parsing:
@@ -243,7 +243,7 @@ def filters(fields: Sequence[RowField]) -> list[click.Parameter]:
 
 
 def fields_page(ctx: click.Context, fields: Sequence[RowField]) -> str:
-    """Each field with what it means, and which fields have which lookups."""
+    """The text of `--fields`: each field with its meaning, and the lookups it has."""
     formatter = ctx.make_formatter()
     formatter.write_text(f"Fields of `{ctx.command_path}`: as --FIELD VALUE or --where FIELD=VALUE, with a lookup as "
                          "--FIELD__LOOKUP VALUE or --where FIELD__LOOKUP=VALUE.")  # fmt: skip

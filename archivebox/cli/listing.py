@@ -179,7 +179,7 @@ class ListOptions(NamedTuple):
 
     @classmethod
     def pop_from(cls, given: dict[str, Any]) -> Self:
-        """Take what says so out of the options of a command."""
+        """Remove the options of the list from those of a command, and return them."""
         return cls(**{name: given.pop(name) for name in cls._fields if name in given})
 
     def bound(self, out: Output) -> int | None:
@@ -248,7 +248,7 @@ def confirm(
 
 @dataclass(frozen=True, slots=True)
 class RowTable(Generic[Model]):
-    """What the commands of a model know of it: by which fields its rows are chosen, and how they are shown."""
+    """How commands filter and show the rows of a model."""
 
     noun: str
     fields: Sequence[RowField]
@@ -258,11 +258,11 @@ class RowTable(Generic[Model]):
     empty: str
     sort: str | None = None
     line: Callable[[Record], str] = str
-    """One that was changed, for people."""
+    """The sentence about a changed row, for people."""
 
 
 def list_rows(out: Output, table: RowTable[Model], rows: "QuerySet[Model]", given: Mapping[str, Any]) -> int:
-    """Rows that have what was ``given`` for their fields. Returns 0, the exit status."""
+    """Print the rows that match the filters ``given``. Returns 0, the exit status."""
     wanted = ListOptions(given["limit"], given["sort"] or table.sort, given["csv"], with_headers=given["with_headers"])
     chosen = rows.filter(condition_of(rows.model, table.fields, given["where"]))
     found = pages(chosen, wanted.bound(out), wanted.order(table.fields))
@@ -286,7 +286,7 @@ def delete_rows(
     yes: bool,
     dry_run: bool,
 ) -> int:
-    """Have them deleted by ``act``, which returns what to say of it, if ``yes`` or somebody at a terminal says so."""
+    """Ask, unless ``yes``, then call ``act``, which deletes them and returns a record and a sentence about that."""
     if not found:
         session.out.say(f"No {table.noun} was chosen. Nothing was done.")
         return 0

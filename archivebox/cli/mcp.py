@@ -41,7 +41,7 @@ Message = dict[str, JSON]
 
 
 class ToolError(Exception):
-    """What was asked of a tool cannot be done: a sentence for the assistant, and for whoever it speaks to."""
+    """A tool cannot do what was asked. The message is shown to the assistant and its user."""
 
 
 class _RefusedError(Exception):

@@ -237,7 +237,7 @@ _OWN: dict[str, Callable[[str], Q]] = {
     "before": lambda text: Q(pk__lt=times.floor_of(moment(text))),
     "after": lambda text: Q(pk__gte=times.floor_of(moment(text))),
 }
-"""What fields of a meaning of their own ask for; a query besides."""
+"""The conditions of the fields of kind OWN; `snapshots` itself reads ``query``."""
 _LIKE: dict[str, Callable[[str], Q]] = {
     "substring": _url_has,
     "domain": _of_host,

@@ -73,7 +73,7 @@ success.
 """
 
 OF_THE_ADDRESS = DECLARABLE_REASONS - {Reason.NOTHING_CAME}
-"""Why a navigation failed that says something of the address, and not only of the tab or of us."""
+"""Reasons of a failed navigation that lie with the address, and not with the tab or with us."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,8 +40,8 @@ class JobQuerySet(WorkQuerySet["Job"]):
 class Job(StoppableItem):
     """One thing that is done to many Snapshots. Which ones is decided once, at its beginning.
 
-    They lie in parts. The effect of a part and the note that it is done are of one transaction, so that nothing is done
-    twice, whoever dies when.
+    They are divided into parts. A part is applied and marked as done in one transaction, so that nothing is done twice
+    when a worker dies.
     """
 
     class Kind(models.TextChoices):

@@ -164,7 +164,7 @@ def policy(
 
 
 def policy_of(reaching: tuple[str, ...], ancestors: str, in_sandbox: str | None) -> str:
-    """The same of what differs: directives for what scripts reach, who may frame it, and what its sandbox allows."""
+    """The policy of a replay, given what differs: what scripts reach, who may frame it, and what its sandbox allows."""
     directives = (
         "default-src 'self' 'unsafe-inline' data: blob:",
         *reaching,

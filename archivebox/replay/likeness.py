@@ -48,7 +48,7 @@ APP = "http://localhost"
 WORDS = "dom/words.json"
 """The words that the page showed, as the plugin ``dom`` keeps them."""
 REPLAY = "shown"
-"""Where in the addresses the capability stands."""
+"""Stands in the addresses where the app has a capability."""
 COPIES = 2
 """Saved copies of one page that are compared, the best first."""
 LARGEST = 32 * 1024 * 1024

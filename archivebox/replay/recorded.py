@@ -62,7 +62,7 @@ class Reply:
     page_policy: str = ""
 
     def policy(self, ours: str) -> str:
-        """The Content-Security-Policy that goes out: that of whoever answers, and the page's own beside it."""
+        """The Content-Security-Policy to send: ``ours``, and beside it the page's own."""
         return f"{ours}, {self.page_policy}" if self.page_policy else ours
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 USERS = "users"
 DEFAULT_PERSONA = "Default"
-"""Of crawls that name none: ``ACTIVE_PERSONA`` names it."""
+"""The persona of crawls that name none: hooks find it in ``ACTIVE_PERSONA``."""
 
 
 @dataclass(frozen=True, slots=True)

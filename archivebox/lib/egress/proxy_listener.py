@@ -52,7 +52,7 @@ class ProxiedConnection:
 
 
 class Flow:
-    """The bytes of one link, counted for it and for its crawl; ``on_received`` is told after each part that came."""
+    """Counts the bytes of one connection, for it and for its crawl; ``on_received`` is called after each piece."""
 
     def __init__(
         self, link: ProxiedConnection, far: DialedConnection, totals: Totals, on_received: Callable[[], None]

@@ -44,7 +44,7 @@ DATE_KEYS = (
 """Linkwarden has ``importDate`` where a link was imported with the date of its bookmark."""
 TEXT_KEYS = ("content_html", "content_text", "summary")
 NOT_OF_A_LINK = ("config", "depth", "notes", "persona", "status", "visibility")
-"""What the record of a new Snapshot might say of it, and options of a command do."""
+"""Fields in the record of a new Snapshot that are refused: options of a command set them."""
 
 
 def read_json(file: BinaryIO, _base: str = "") -> Iterator[Link]:
@@ -93,9 +93,9 @@ def link_of(number: int, record: Mapping[str, JSON] | None) -> Link:
     url = _first(record, URL_KEYS)
     if not url:
         return Link(number, "", problem='it names no "url"')
-    if record.get("type") == "Snapshot" and not record.get("id"):
-        for name in filter(record.get, NOT_OF_A_LINK):
-            return Link(number, url, problem=f"{name} of a new Snapshot is not taken: give an option of the command")
+    is_new = record.get("type") == "Snapshot" and not record.get("id")
+    if is_new and (name := next(filter(record.get, NOT_OF_A_LINK), "")):
+        return Link(number, url, problem=f"{name} of a new Snapshot is not taken: give an option of the command")
     title = " ".join(_first(record, TITLE_KEYS).split())
     return Link(number, url, title, _tags(record), "", _date(record), _first(record, TEXT_KEYS))
 
@@ -105,7 +105,7 @@ def _first(record: Mapping[str, JSON], keys: tuple[str, ...]) -> str:
 
 
 def _date(record: Mapping[str, JSON]) -> str:
-    """A record of ours was made when it was archived: what it says of the time before is one field alone."""
+    """When the link was saved. Of our own records only one field says that; the others are the time of archiving."""
     keys = (OWN_DATE_KEY,) if OWN_DATE_KEY in record else DATE_KEYS
     return next((date for key in keys if (date := iso(str(record.get(key) or "")))), "")
 

@@ -186,7 +186,7 @@ class SourceWindow(SeekableReader):
 
     @contextmanager
     def failing_as_source(self) -> Iterator[None]:
-        """Raise what the source raised, and not what whoever sent it made of that."""
+        """Raise the error of the source itself, where the client library that read from it has raised another."""
         try:
             yield
         except Exception:

@@ -74,9 +74,10 @@ class PageRules(HookRules):
 
         One that failed for another reason, as its tab died, runs again with the hooks that need the page.
         """
-        first = self._schedule.first_navigations
-        told = all(one.is_settled and split(one.reason)[0] in OF_THE_ADDRESS | {Reason.DECLARED} for one in first)
-        return told and self._snapshot.facts.nothing_came
+        first, of_address = self._schedule.first_navigations, OF_THE_ADDRESS | {Reason.DECLARED}
+        return self._snapshot.facts.nothing_came and all(
+            one.is_settled and split(one.reason)[0] in of_address for one in first
+        )
 
     def ingest_records(self, run: HookProcess, records: Sequence[Record]) -> bool:
         for record in records:
