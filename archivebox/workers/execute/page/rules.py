@@ -74,10 +74,9 @@ class PageRules(HookRules):
 
         One that failed for another reason, as its tab died, runs again with the hooks that need the page.
         """
-        first, of_address = self._schedule.first_navigations, OF_THE_ADDRESS | {Reason.DECLARED}
-        return self._snapshot.facts.nothing_came and all(
-            one.is_settled and split(one.reason)[0] in of_address for one in first
-        )
+        of_address = OF_THE_ADDRESS | {Reason.DECLARED}
+        told = (one.is_settled and split(one.reason)[0] in of_address for one in self._schedule.first_navigations)
+        return self._snapshot.facts.nothing_came and all(told)
 
     def ingest_records(self, run: HookProcess, records: Sequence[Record]) -> bool:
         for record in records:
