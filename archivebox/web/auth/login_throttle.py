@@ -7,6 +7,7 @@ account was once entered keeps a signed cookie for it (OWASP's device cookie) an
 import secrets
 from dataclasses import dataclass
 
+from django.contrib.auth.forms import UsernameField
 from django.contrib.auth.models import User
 from django.core import signing
 from django.http import HttpRequest, HttpResponse
@@ -49,11 +50,17 @@ class LoginAttempt:
 
 def by_password(request: HttpRequest, username: str) -> LoginAttempt:
     """Count a try at this account before its password is looked at."""
-    account = username[:150].casefold()
+    account = account_name(username)[:150].casefold()
     browser = _known_browser(request, account)
     if browser:
         return _attempt((_browsers, browser))
     return _attempt((_addresses, _subscriber(request)), (_accounts, account))
+
+
+def account_name(typed: str) -> str:
+    """The name that the log-in's form looks up: spaces around it and full-width letters lead to the same account."""
+    name: str = UsernameField(max_length=150).to_python(typed)
+    return name
 
 
 def own_password_problem(request: HttpRequest, user: User, given: str) -> tuple[str, int]:

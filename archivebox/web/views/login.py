@@ -51,7 +51,7 @@ def password(request: HttpRequest) -> HttpResponse:
     form = AuthenticationForm(request, data=request.POST)
     if not form.is_valid():
         if attempt.limit_is_reached:
-            login_log.log_failed_login(request.POST.get("username", ""))
+            login_log.log_failed_login(login_throttle.account_name(request.POST.get("username", "")))
         return login_page(request, form, problem="Incorrect username or password.", status=403)
     attempt.succeeded()
     return after_password(request, form.get_user(), back_to(request, "snapshots"))

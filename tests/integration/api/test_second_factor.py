@@ -388,6 +388,14 @@ def test_guesses_of_the_old_password_are_limited_and_on_record(inside: Client) -
     assert actions().count("login.refused") == 1
 
 
+def test_guesses_count_for_the_account_that_a_name_leads_to(reader: User) -> None:
+    wide = "".join(chr(ord(letter) + 0xFEE0) for letter in "reader")
+    names = ["reader", " reader", "reader\u3000", wide, f"{wide[0]}eader\t", wide.upper(), "reader"]
+    guesses = [browser().post("/login/", {"username": name, "password": "wrong"}).status_code for name in names]
+    assert guesses == [403] * 5 + [429] * 2
+    assert AuditEntry.objects.get(action="login.refused").detail == {"username": reader.username}
+
+
 def test_a_right_old_password_uses_up_no_attempt(inside: Client) -> None:
     for _ in range(6):
         assert inside.post("/password/", {"old_password": PASSWORD, "new_password1": "short"}).status_code == 422
