@@ -170,9 +170,6 @@ class WorkItem(Row):
         """End it with this reason code, in the hands of its holder: it cannot be worked on, or kills its workers."""
         raise NotImplementedError(f"{type(self).__name__}: {reason}")
 
-    def run(self) -> None:
-        """What entering ``started`` does: it only writes rows."""
-
     def cleanup(self) -> None:
         """What entering the end of its life does."""
 
@@ -180,7 +177,7 @@ class WorkItem(Row):
         """Carry out one transition of its machine, with more columns written by the same guarded update.
 
         The guard is (id, owner, fence, status): two workers that believe they hold the same row cannot both write. What
-        entering the new status does (``run()``, ``cleanup()``) is of the same transaction. Raises
+        entering the new status does (``cleanup()``, …) is of the same transaction, and only writes rows. Raises
         TransitionRefusedError when its status knows no such transition, or the row has changed since it was read.
         """
         line = transition_table(self.state_machine_name).get(event)

@@ -16,13 +16,13 @@ from archivebox.cli.output import Output, counted
 from archivebox.cli.session import Session
 from archivebox.contract import reasons
 from archivebox.contract.reasons import Reason
-from archivebox.core.archiveresult import NO_SUCCESS
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.core.progress.crawl_progress import nothing_kept
 from archivebox.crawls.models import Crawl, CrawlRun
 from archivebox.hooks import discover_hooks
 from archivebox.jobs.models import Job
 from archivebox.machine.models import Binary
+from archivebox.machine.process import NO_SUCCESS
 from archivebox.webhooks.models import Delivery
 from archivebox.workers.queue.watchers import Only
 from archivebox.workers.supervise.watch import Interrupted, OrchestratorFailedError, OrchestratorWatch

@@ -1,9 +1,7 @@
 """ArchiveResults: what one hook made of one Snapshot."""
 
-import os
 import random
 import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -19,7 +17,6 @@ from django.utils import timezone
 from archivebox.base_models.literal import Literal, one_of
 from archivebox.base_models.transitions import TabledQuerySet, TabledRow
 from archivebox.base_models.work import LONGEST_BACK_OFF, MOST_BACK_OFF
-from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.hook import Hook
 from archivebox.contract.hooknames import LAST_STEP
 from archivebox.contract.outcomes import (
@@ -38,16 +35,14 @@ from archivebox.core.outputs.output_files import Claim, Listing, list_outputs
 from archivebox.core.progress.result_summary import COLUMNS, ResultLine, action_of, sentence_of
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
-from archivebox.hooks import APPLICATION, discover_hooks, extract_step, process_hook_records
+from archivebox.hooks import discover_hooks, extract_step, process_hook_records
 from archivebox.lib.jsonl import JSON
-from archivebox.machine.host import Machine, NetworkInterface
+from archivebox.machine.host import NetworkInterface
 from archivebox.machine.logtail import read_blocks
 from archivebox.machine.process import Process
 
 FAILED = Q(status="failed")
 MAX_ATTEMPTS = 3
-NO_SUCCESS = 3
-"""The exit status of `archivebox run` where nothing came of it."""
 FOREIGN_STATUS = re.compile(r"page loaded http=([1-5]\d\d)", re.ASCII)
 """What the navigation hook of abx-plugins prints as its output: the HTTP status of the page."""
 FIRST_BACK_OFF = timedelta(minutes=1)
@@ -197,10 +192,9 @@ class ArchiveResult(TabledRow):
         return action_of(self.reason, self.process_id)
 
     def run(self) -> None:
-        """Have workers run its hook (again), as `archivebox run --archiveresult` does, and wait until they have.
+        """Have workers run its hook (again), and wait until they have; see :meth:`Process.run_archivebox`.
 
         One that names no hook, of an import, comes to what the worst of its plugin's hooks came to.
-        ChildProcessError where they could not: no transaction may be open, in which they would not see it.
         """
         if self.hook_name is not None:
             self._run_by_workers(self.pk)
@@ -216,13 +210,7 @@ class ArchiveResult(TabledRow):
             self._settle({"status": status, "reason": reason, "end_ts": timezone.now(), "retry_at": None})
 
     def _run_by_workers(self, key: UUID) -> None:
-        command = [sys.executable, "-m", "archivebox", "run", "--archiveresult", str(key)]
-        process = Process(machine=Machine.current(), parent=Process.current(), cmd=command, pwd=str(DATA_FOLDER.root))
-        process.process_type = Process.TypeChoices.CLI
-        process.launch_env = {**os.environ, "PYTHONPATH": str(APPLICATION)}
-        process.launch()
-        if process.exit_code not in {0, NO_SUCCESS}:
-            raise ChildProcessError(f"`archivebox run` ended with {process.exit_code}: {process.stderr[-500:]}")
+        Process.run_archivebox("run", "--archiveresult", str(key))
         self.refresh_from_db()
 
     def update_from_output(self) -> None:

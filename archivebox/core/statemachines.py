@@ -13,7 +13,7 @@ class SnapshotMachine(WorkMachine):
     """queued → started → sealed; released, reopened for a retry, paused, cancelled."""
 
     queued = State(initial=True)
-    started = State(enter="run")
+    started = State(enter="queue_hooks")
     sealed = State(enter=["cleanup", "enqueue_sealed_event"])
     paused = State()
     cancelled = State(enter="on_cancelled")

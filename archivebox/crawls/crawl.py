@@ -119,7 +119,9 @@ class Crawl(StoppableItem, VisibleRow):
         return {**self.config, **({"ACTIVE_PERSONA": self.persona} if self.persona else {})}
 
     def run(self) -> None:
-        """Its first Snapshots were written together with it; what is left to do is done by its runs."""
+        """Have workers archive all of it, and wait until they have; see :meth:`Process.run_archivebox`."""
+        Process.run_archivebox("run", "--crawl", str(self.pk))
+        self.refresh_from_db()
 
     def cleanup(self) -> None:
         """Ask every run of it, on whatever machine, to end; their holders end the trees."""
@@ -221,9 +223,6 @@ class CrawlRun(WorkItem):
     @property
     def path(self) -> Path:
         return DATA_FOLDER.root / self.output_dir
-
-    def run(self) -> None:
-        """Its folder is made when a hook of it starts: that it cannot be is that hook's failure."""
 
     def cleanup(self) -> None:
         """Its seal makes its Crawl due."""

@@ -11,7 +11,7 @@ class CrawlMachine(WorkMachine):
     """queued → started → sealed; reopened for a retry or for more work; paused and cancelled from outside."""
 
     queued = State(initial=True)
-    started = State(enter="run")
+    started = State()
     sealed = State(enter=["cleanup", "enqueue_finished_event"])
     paused = State(enter="enqueue_paused_event")
     cancelled = State(enter=["cleanup", "enqueue_cancelled_event"])
@@ -35,7 +35,7 @@ class CrawlRunMachine(WorkMachine):
     """A crawl on one machine: queued → started → sealed, and queued again by the next Snapshot."""
 
     queued = State(initial=True)
-    started = State(enter="run")
+    started = State()
     sealed = State(enter="cleanup")
 
     start = queued.to(started)

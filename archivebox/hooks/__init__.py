@@ -2,7 +2,6 @@
 
 from archivebox.contract.hooknames import extract_step, is_background_hook
 from archivebox.hooks.calls import (
-    APPLICATION,
     HOOK_PATH,
     INHERITED,
     Call,
@@ -35,7 +34,6 @@ from archivebox.hooks.registry import (
 from archivebox.hooks.running import run_hook
 
 __all__ = [
-    "APPLICATION",
     "HOOK_PATH",
     "INHERITED",
     "Call",

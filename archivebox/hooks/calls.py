@@ -20,8 +20,6 @@ from archivebox.hooks.registry import configured_path, needed_programs, path_of_
 from archivebox.lib.processes import MARK
 from archivebox.storage.shared_files import store_of
 
-APPLICATION = Path(__file__).parent.parent.parent
-"""Where our own processes find the application; an installed one has its libraries there, too."""
 HOOK_PATH = Path(__file__).with_name("pythonpath")
 """Where hooks find our modules, and nothing else."""
 INHERITED = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "USER", "LOGNAME", "XDG_RUNTIME_DIR")

@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from archivebox.config.resolve import SettingsResolver
 from archivebox.contract import discovery
+from archivebox.contract.discovery import Plugin
 from archivebox.contract.hook import Hook
 from archivebox.contract.hooknames import parse_hook_name
 from archivebox.hooks.calls import HOOK_PATH, Call, Proxy, prepare_hook, snapshot_folders
-from archivebox.hooks.registry import crawl_layers, plugins, resolve_settings
+from archivebox.hooks.registry import crawl_layers, plugins
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
@@ -28,13 +30,13 @@ def run_hook(
 ) -> Process:
     """Run one hook script outside any worker and return its Process: ended, or running if it is a background hook.
 
-    ``output_dir`` is the plugin's folder; ``kwargs`` become options (``snapshot_id=…`` → ``--snapshot-id=…``).
-    ``crawl_dir``: where the hooks of the Crawl ran, for one of a Snapshot. ``binaries``: name → path of programs.
-    ``proxy``: by which it goes out.
+    ``script`` may lie anywhere: its folder counts as its plugin. ``output_dir`` is where it runs. ``kwargs`` become
+    options (``snapshot_id=…`` → ``--snapshot-id=…``). ``crawl_dir``: where the hooks of the Crawl ran, for one of a
+    Snapshot. ``binaries``: name → path of programs. ``proxy``: by which it goes out.
     """
-    hook = _hook_of(script)
+    plugin, hook = _plugin_and_hook_of(script)
     arguments = {name.replace("_", "-"): str(value) for name, value in kwargs.items()}
-    settings = resolve_settings(crawl_layers(config))
+    settings = SettingsResolver({**plugins(), plugin.name: plugin}).resolve(crawl_layers(config))
     ids = {name: str(value) for name, value in kwargs.items() if name.endswith("_id")}
     folders = _folders(ids, output_dir.parent, crawl_dir)
     call = Call(output_dir.parent, arguments, ids, folders, settings, binaries or {}, proxy=proxy)
@@ -64,15 +66,12 @@ def _folders(ids: Mapping[str, str], object_dir: Path, crawl_dir: Path | None) -
     return snapshot | ({"CRAWL_DIR": str(crawl), "CRAWL_OUTPUT_DIR": str(crawl)} if crawl else {})
 
 
-def _hook_of(script: Path) -> Hook:
-    for plugin in plugins().values():
+def _plugin_and_hook_of(script: Path) -> tuple[Plugin, Hook]:
+    own = discovery.read_plugin(script.parent.name, script.parent)
+    for plugin in (*plugins().values(), *([own] if own else [])):
         for hook in plugin.hooks:
             if hook.path == script:
-                return hook
-    plugin_read = discovery.read_plugin(script.parent.name, script.parent)
-    for hook in plugin_read.hooks if plugin_read else ():
-        if hook.path == script:
-            return hook
+                return plugin, hook
     problem = "is not there" if not script.exists() else "has no hook's name"
     example = "on_Snapshot__51_screenshot.py"
     message = f"{script} {problem}: {parse_hook_name(script.name) or example}"

@@ -105,7 +105,12 @@ class Binary(WorkItem):
         return tuple(name.strip() for name in self.binproviders.split(",") if name.strip())
 
     def run(self) -> None:
-        """The worker asks the providers in their order, and makes the folder when the first of their hooks starts."""
+        """Have workers ask its providers, in their order, and wait until they have.
+
+        ChildProcessError where none has it; see :meth:`Process.run_archivebox`.
+        """
+        Process.run_archivebox("install", self.name)
+        self.refresh_from_db()
 
     def cleanup(self) -> None:
         """End install hooks that still run: the row is settled, nobody waits for them."""

@@ -1,7 +1,10 @@
 """Every process that we start or hear of: what people ask of their rows, and the tree that these make."""
 
+import os
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, ClassVar, Self
 from uuid import UUID
 
@@ -24,6 +27,10 @@ from archivebox.machine.process_row import end_reason_of, exited_columns, is_gon
 from archivebox.machine.program_report import ProgramReport, start_of_descendant
 from archivebox.machine.statemachines import ProcessMachine
 
+APPLICATION = Path(__file__).parents[2]
+"""Where our own processes find the application; an installed one has its libraries there, too."""
+NO_SUCCESS = 3
+"""The exit status of `archivebox run` where nothing came of it."""
 DEEPEST = 64
 """Where recursive queries stop: no tree of ours is deeper, and a damaged one must not loop."""
 
@@ -179,6 +186,22 @@ class Process(OwnProcess):
     def get_tree(self) -> list["Process"]:
         """All below it and itself, parents before children."""
         return list(_walk(_DESCENDANTS, self.pk))
+
+    # --- commands of ours ----------------------------------------------------------------------------------------
+
+    @classmethod
+    def run_archivebox(cls, *words: str) -> None:
+        """Have the workers of this collection do what an ``archivebox`` command asks of them, and wait until they have.
+
+        ChildProcessError where it could not be done. No transaction may be open: they would not see what is in it.
+        """
+        command = [sys.executable, "-m", "archivebox", *words]
+        own = cls(machine=Machine.current(), parent=cls.current(), cmd=command, pwd=str(DATA_FOLDER.root))
+        own.process_type = cls.TypeChoices.CLI
+        own.launch_env = {**os.environ, "PYTHONPATH": str(APPLICATION)}
+        own.launch()
+        if own.exit_code not in {0, NO_SUCCESS}:
+            raise ChildProcessError(f"`archivebox {words[0]}` ended with {own.exit_code}: {own.stderr[-500:]}")
 
     # --- rows whose process is gone ---------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ import math
 import signal
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -58,7 +59,8 @@ class StartedProcess(ProcessRow):
     def launch(self, background: bool = False, body: Callable[[], int] | None = None) -> Self:
         """Start it. In the foreground: wait, end the whole tree at ``timeout``, and record how it ended.
 
-        ``body``: go on with this function in a forked child, instead of starting ``cmd``.
+        ``body``: go on with this function in a forked child, instead of starting ``cmd``. A hook has its command and
+        its pid beside its logs as well, for people; of other processes the row alone says them.
         """
         for folder in (Path(self.pwd), self.stdout_file.parent):
             DATA_FOLDER.make_folder(folder)
@@ -66,6 +68,8 @@ class StartedProcess(ProcessRow):
             self.save(force_insert=True)  # on record before it can have an effect
         try:
             launch = self.as_launch()
+            if self.hook_name:
+                self.cmd_file.write_text(launch.as_script(), errors="surrogateescape")
             child = processes.spawn(launch) if body is None else processes.fork(launch, body)
         except OSError as error:
             self._close_unstarted(error)
@@ -73,6 +77,9 @@ class StartedProcess(ProcessRow):
         _children[self.pk] = child
         self.set_identity(child.identity)
         self.save(update_fields=[*IDENTITY, "modified_at"])
+        if self.hook_name:
+            with suppress(OSError):  # it runs, and may have done away with the folder already
+                self.pid_file.write_text(f"{self.pid}\n")
         if not background:
             self._wait_in_foreground()
         return self
@@ -194,6 +201,8 @@ class StartedProcess(ProcessRow):
         """Write down what the kernel reported, then reap."""
         self.settle(seen)
         self.record_end(self.save, self.record_patience)
+        with suppress(OSError):
+            self.pid_file.unlink(missing_ok=True)
         child = _children.pop(self.pk, None)
         if child is not None:
             child.reap()
@@ -235,14 +244,16 @@ class StartedProcess(ProcessRow):
         return self.machine_id == Machine.current().pk and not hidden
 
     def kill(self, signal_num: int = signal.SIGTERM, timeout: float = ENDING_TIME) -> bool:
-        """Signal this one process, never a stranger that has its pid now. True when it is gone afterwards.
+        """Signal this one process, never a stranger that has its pid now. True when that has ended it.
 
-        What a signal usually ends has ``timeout`` seconds for it.
+        What a signal usually ends has ``timeout`` seconds for it. False for one that was gone before.
         """
         identity = self.identity
         if identity is None or not self._is_visible:
             return False
-        identity.signal(signal_num)
+        if identity.is_zombie() or not identity.signal(signal_num):
+            self.poll()
+            return False
         try:
             processes.wait_until_gone(identity, timeout if signal_num in ENDING_SIGNALS else 0)
         except TimeoutError:

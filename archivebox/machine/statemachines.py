@@ -20,7 +20,7 @@ class BinaryMachine(WorkMachine):
     """queued → started → succeeded or failed; both may be asked for again."""
 
     queued = State(initial=True)
-    started = State(enter="run")
+    started = State()
     succeeded = State(enter="cleanup")
     failed = State(enter="cleanup")
 

@@ -16,12 +16,11 @@ from archivebox.config import keys
 from archivebox.config.collection import open_collection, refuse_to_serve_damaged
 from archivebox.config.early import early_settings
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.hooks import APPLICATION
 from archivebox.lib import processes
 from archivebox.lib.addresses import ListenAddress
 from archivebox.lib.files import atomic_write
 from archivebox.machine.host import Machine
-from archivebox.machine.process import Process
+from archivebox.machine.process import APPLICATION, Process
 from archivebox.workers.supervise.first_admin import (
     admin_to_log_in,
     admin_with_password,

@@ -21,13 +21,13 @@ from archivebox.base_models.transient import transient_problem
 from archivebox.base_models.wakeups import wake_local_workers
 from archivebox.config.early import keep_last_conf
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.hooks import APPLICATION, base_layers, resolve_settings
+from archivebox.hooks import base_layers, resolve_settings
 from archivebox.lib import processes
 from archivebox.lib.file_watch import ATTRIB, CLOSE_WRITE, FileWatcher
 from archivebox.lib.processes import ProcessIdentity
 from archivebox.lib.system_calls import require_open_files, wakeup_pipe
 from archivebox.machine.host import Machine
-from archivebox.machine.process import Process
+from archivebox.machine.process import APPLICATION, Process
 from archivebox.workers.queue import watchers
 from archivebox.workers.queue.disk_space import DiskSpaceGuard
 from archivebox.workers.queue.readiness_check import ReadinessCheck, orchestrator_is_running

@@ -56,6 +56,24 @@ def test_a_page_that_nobody_has_begun_is_begun(forked: Collection) -> None:
     assert forked.results(hook_name=name)["later"]["status"] == "succeeded"
 
 
+@pytest.mark.parametrize("model", ["Crawl", "Snapshot"])
+def test_crawls_and_pages_are_run_by_their_own_methods(forked: Collection, model: str) -> None:
+    forked.plugin("tiny", {"on_Snapshot__10_tiny.sh": "echo x > file\n"})
+    forked.add()
+    assert forked.actor.ask("run_row", model=model) == "sealed"
+    assert forked.results()["tiny"]["status"] == "succeeded"
+    forked.check_nothing_left()
+
+
+def test_a_program_is_looked_for_by_its_own_method(forked: Collection) -> None:
+    forked.plugin("tiny", {"on_Snapshot__10_tiny.sh": "echo x > file\n"}, binaries=[{"name": "sleep"}])
+    forked.run(forked.add())
+    (program,) = forked.rows("Binary", "status", name="sleep")
+    assert program["status"] == "succeeded"
+    assert forked.actor.ask("run_row", model="Binary", name="sleep") == "succeeded"
+    forked.check_nothing_left()
+
+
 def test_one_that_names_no_hook_comes_to_what_the_worst_of_its_plugin_does(forked: Collection) -> None:
     scripts = {
         "on_Snapshot__10_first.sh": "echo 1 > first\n",

@@ -1,5 +1,7 @@
 """What the models' own methods do for a crawl, and for authors of plugins."""
 
+from pathlib import Path
+
 import pytest
 from django.contrib.auth.models import User
 
@@ -44,6 +46,15 @@ def test_hooks_by_hand() -> None:
         {"snapshot": page},
     )
     assert counts == {"Tag": 2, "unknown": 2}
+
+
+def test_a_hook_that_lies_outside_every_plugin_runs(tmp_path: Path) -> None:
+    script = tmp_path / "elsewhere" / "on_Snapshot__10_a.sh"
+    script.parent.mkdir()
+    script.write_text("echo here\n")
+    page = snapshot()
+    done = run_hook(script, page.path / "elsewhere", {}, snapshot_id=page.pk)
+    assert (done.exit_code, done.stdout, done.plugin) == (0, "here\n", "elsewhere")
 
 
 def test_records_belong_to_the_model_and_the_owner_that_are_named() -> None:

@@ -123,6 +123,8 @@ class TestLaunch:
         assert done.stdout_file.read_text() == "hi\n"
         files = (done.stderr_file, done.cmd_file, done.pid_file)
         assert [path.name.removeprefix(f"{name}.{done.pk}.") for path in files] == ["stderr.log", "cmd.sh", "pid"]
+        assert done.cmd_file.read_text() == f"#!/bin/sh\ncd {folder}\n/bin/sh -c 'echo hi'\n"
+        assert not done.pid_file.exists()
         assert list(folder.iterdir()) == []
 
 
@@ -231,6 +233,22 @@ class TestEnding:
         assert running.kill(signal.SIGKILL)
         assert running.poll() == -9
 
+    def test_the_pid_of_a_hook_is_in_a_file_while_it_runs(self, collection: DataFolder) -> None:
+        running = process("/bin/sleep", "60", pwd=collection.users / "plugin", hook_name="on_Snapshot__10_a.sh")
+        assert running.launch(background=True).pid_file.read_text() == f"{running.pid}\n"
+        assert running.kill()
+        assert not running.pid_file.exists()
+
+    def test_kill_is_false_for_what_has_gone_by_itself(self) -> None:
+        ended = shell("true").launch()
+        assert not ended.kill()
+        unreaped = shell("exit 4").launch(background=True)
+        assert unreaped.identity is not None
+        while not unreaped.identity.is_zombie():
+            time.sleep(0.01)
+        assert not unreaped.kill()
+        assert again(unreaped).exit_code == 4
+
     def test_kill_waits_for_an_end_that_takes_its_time(self) -> None:
         running = shell("trap 'sleep 1.5; exit 3' TERM; echo up >&2; while :; do sleep 0.05; done")
         wait_for(running.launch(background=True).stderr_file)
@@ -263,7 +281,7 @@ class TestEnding:
 
     def test_ending_twice_is_no_error(self) -> None:
         done = shell("exit 0").launch()
-        assert done.kill()
+        assert not done.kill()
         assert done.terminate()
         assert done.kill_tree()
         assert again(done).exit_code == 0
