@@ -1,5 +1,6 @@
 """Crawls: what was asked for, how far it is, and steering it."""
 
+from functools import partial
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -7,9 +8,8 @@ from django.http import Http404, HttpRequest
 from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
-from archivebox.accounts.permission import Who, may_show, viewer_scope, visible_crawls, visible_snapshots
+from archivebox.accounts.permission import Who, may_show, requester_of, viewer_scope, visible_crawls, visible_snapshots
 from archivebox.accounts.roles import Action
-from archivebox.api.adding import add
 from archivebox.api.credentials import Bearer, caller, record_audit
 from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
@@ -18,10 +18,23 @@ from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.visibility import Visibility
 from archivebox.core.crawl_control.retry import retry_missing
 from archivebox.core.crawl_control.set_visibility import show_crawl
+from archivebox.core.intake.request import CrawlRequest, Requester
+from archivebox.core.intake.submit import submit
 from archivebox.core.progress.crawl_progress import counts_of
 from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl
 from archivebox.search.removal import remove
+
+
+def add(request: HttpRequest, wanted: CrawlRequest) -> Crawl:
+    """The crawl of a request that captures whatever it names. RequestRefusedError."""
+    return submit(wanted, requester(request), partial(record_audit, request, "crawl.created")).made
+
+
+def requester(request: HttpRequest) -> Requester:
+    """Who asks."""
+    return requester_of(caller(request), request.META.get("REMOTE_ADDR", ""))
+
 
 router = Router(tags=["crawls"])
 Change = Literal["pause", "resume", "cancel"]

@@ -8,8 +8,8 @@ from ninja import Router, Schema
 from pydantic import Field
 
 from archivebox.accounts.roles import Action
-from archivebox.api.adding import add
 from archivebox.api.credentials import Bearer
+from archivebox.api.routes.crawls import add
 from archivebox.api.shapes.archive import Text
 from archivebox.core.intake.request import CrawlRequest
 from archivebox.core.tag import split_tags

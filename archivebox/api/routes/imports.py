@@ -13,8 +13,8 @@ from archivebox.accounts.permission import may
 from archivebox.accounts.roles import Action
 from archivebox.api.credentials import Bearer, caller, caller_account, record_audit
 from archivebox.api.problems import ProblemError
+from archivebox.api.routes.jobs import JobOut
 from archivebox.api.shapes.archive import RequestBody, Text
-from archivebox.api.shapes.work import JobOut
 from archivebox.imports.import_folder import LeftOutList
 from archivebox.imports.page import NotReadableError
 from archivebox.imports.sources import PIECE

@@ -1,10 +1,12 @@
 """Jobs: what is done to many Snapshots, by workers, with progress that survives a restart."""
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from django.http import Http404, HttpRequest
-from ninja import Query, Router, Status
+from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
 from archivebox.accounts.permission import may, viewer_scope
@@ -14,7 +16,6 @@ from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
 from archivebox.api.routes.snapshots import Question
 from archivebox.api.shapes.archive import RequestBody
-from archivebox.api.shapes.work import JobOut
 from archivebox.base_models.transactions import write_transaction
 from archivebox.crawls import control
 from archivebox.export import TITLES
@@ -22,6 +23,27 @@ from archivebox.jobs.at_once import do
 from archivebox.jobs.begin import MOST_KEYS, JobRefusedError, JobRequest
 from archivebox.jobs.models import Job
 from archivebox.jobs.permission import visible_jobs
+
+
+class JobOut(Schema):
+    """Something that is done to many Snapshots."""
+
+    id: UUID
+    kind: str
+    status: str
+    query: str
+    options: dict[str, Any]
+    total: Annotated[int | None, Field(description="Snapshots; null until all are known")]
+    done: int
+    failed: int
+    problem: str
+    created_at: datetime
+    ended_at: datetime | None
+
+    @classmethod
+    def all_of(cls, rows: Sequence[Job]) -> "list[JobOut]":
+        return [cls(**{name: getattr(row, name) for name in cls.model_fields}) for row in rows]
+
 
 router = Router(tags=["jobs"])
 Kind = Literal[

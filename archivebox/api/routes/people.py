@@ -1,7 +1,8 @@
 """Accounts, tokens, and the record of what was changed."""
 
-from datetime import timedelta
-from typing import Annotated
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from django.conf import settings
@@ -9,31 +10,133 @@ from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest
 from ninja import Query, Router, Schema, Status
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from archivebox.accounts import people, tokens
 from archivebox.accounts.audit import AuditEntry
 from archivebox.accounts.permission import may
-from archivebox.accounts.roles import Action, Role
+from archivebox.accounts.roles import Action, Role, role_of
 from archivebox.accounts.tokens import Token
 from archivebox.api.credentials import Bearer, caller, caller_account, record_audit
 from archivebox.api.idempotency import show_once
 from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
-from archivebox.api.shapes.people import (
-    AuditOut,
-    TokenIn,
-    TokenMade,
-    TokenOut,
-    UserIn,
-    UserInvited,
-    UserOut,
-    UserPage,
-    UserPatch,
-    token_fields,
-)
+from archivebox.api.shapes.archive import RequestBody
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.users import SYSTEM
+
+RoleName = Literal["admin", "editor", "viewer"]
+ScopeName = Literal["feed", "read", "add", "write", "admin"]
+
+
+class UserOut(Schema):
+    """An account."""
+
+    id: int
+    username: str
+    role: str
+    is_active: bool
+    last_login: datetime | None
+    date_joined: datetime
+
+    @classmethod
+    def of(cls, user: User) -> "UserOut":
+        return cls(
+            id=user.pk,
+            username=user.username,
+            role=role_of(user).value if user.is_active else "disabled",
+            is_active=user.is_active,
+            last_login=user.last_login,
+            date_joined=user.date_joined,
+        )
+
+
+class UserPage(Schema):
+    """A part of the accounts, by the order in which they were made."""
+
+    items: list[UserOut]
+    next: int | None
+
+
+class UserIn(RequestBody):
+    username: Annotated[str, StringConstraints(min_length=1, max_length=150)]
+    role: RoleName = "viewer"
+
+
+class UserInvited(UserOut):
+    """A new account, and the link by which its owner comes in."""
+
+    link: Annotated[str, Field(description="Logs in once, within an hour; shown only once")]
+
+
+class UserPatch(RequestBody):
+    role: RoleName | None = None
+    is_active: bool | None = None
+
+
+class TokenOut(Schema):
+    """A token, without what only its holder knows."""
+
+    id: UUID
+    user: str
+    label: str
+    scopes: list[str]
+    hint: Annotated[str, Field(description="Its first letters")]
+    created_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None
+    revoked_at: datetime | None
+
+    @classmethod
+    def all_of(cls, rows: Sequence[Token]) -> "list[TokenOut]":
+        return [cls(**token_fields(row)) for row in rows]
+
+
+class TokenMade(TokenOut):
+    """A new token, with the text that it is used by."""
+
+    token: Annotated[str, Field(description="Shown only once")]
+
+
+class TokenIn(RequestBody):
+    label: Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]*\S[^\x00]*$")]
+    scopes: Annotated[list[ScopeName], Field(min_length=1, max_length=5)] = ["read"]
+    days: Annotated[int, Field(ge=1, le=36_500, description="Until it expires")] = 365
+
+
+def token_fields(row: Token) -> dict[str, Any]:
+    own = {name: getattr(row, name) for name in TokenOut.model_fields if name not in {"user", "created_at"}}
+    return {**own, "user": row.user.username, "created_at": row.created_at}
+
+
+class AuditOut(Schema):
+    """One change, by whom and when."""
+
+    id: UUID
+    at: datetime
+    username: str
+    token: str
+    address: str
+    action: str
+    object_id: str
+    detail: dict[str, Any]
+
+    @classmethod
+    def all_of(cls, rows: Sequence[AuditEntry]) -> "list[AuditOut]":
+        return [
+            cls(
+                id=row.pk,
+                at=row.created_at,
+                username=row.username,
+                token=row.token,
+                address=row.address,
+                action=row.action,
+                object_id=row.object_id,
+                detail=row.detail,
+            )
+            for row in rows
+        ]
+
 
 router = Router(tags=["accounts"])
 

@@ -1,10 +1,12 @@
 """Saved searches: queries that somebody gave a name."""
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
 from django.http import Http404, HttpRequest
-from ninja import Query, Router, Status
+from ninja import Query, Router, Schema, Status
 from pydantic import StringConstraints
 
 from archivebox.accounts.roles import Action
@@ -13,9 +15,22 @@ from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
 from archivebox.api.routes.snapshots import Question
 from archivebox.api.shapes.archive import RequestBody
-from archivebox.api.shapes.work import SearchOut
 from archivebox.search.models import SavedSearch, rename_search, save_search
 from archivebox.search.query import QueryError
+
+
+class SearchOut(Schema):
+    """A query that somebody gave a name."""
+
+    id: UUID
+    name: str
+    query: str
+    modified_at: datetime
+
+    @classmethod
+    def all_of(cls, rows: Sequence[SavedSearch]) -> "list[SearchOut]":
+        return [cls(id=row.pk, name=row.name, query=row.query, modified_at=row.modified_at) for row in rows]
+
 
 router = Router(tags=["searches"])
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]*$")]

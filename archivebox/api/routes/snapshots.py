@@ -12,10 +12,10 @@ from pydantic import Field, StringConstraints
 
 from archivebox.accounts.permission import Who, may, may_show, reachable_snapshots, viewer_scope, visible_snapshots
 from archivebox.accounts.roles import Action
-from archivebox.api.adding import add
 from archivebox.api.credentials import Bearer, caller, caller_account, record_audit
 from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
+from archivebox.api.routes.crawls import add
 from archivebox.api.shapes.archive import ResultOut, SnapshotIn, SnapshotOut, SnapshotPatch, Text
 from archivebox.base_models.paging import PlaceGoneError
 from archivebox.base_models.transactions import write_transaction
