@@ -299,11 +299,12 @@ def test_background_hooks_are_told_to_end_together(each_mode: Collection) -> Non
 
 
 def test_a_background_hook_has_what_is_left_of_its_own_time_at_the_seal(forked: Collection) -> None:
-    """Longer than SEAL_GRACE, which is the least."""
+    """Longer than SEAL_GRACE, which is the least; and it is told once it is ready, long after the page is done."""
     says = '{"type":"ArchiveResult","status":"succeeded","output_str":"whole"}'
-    winds_down = f"end=$((SECONDS + 4)); while ((SECONDS < end)); do :; done; echo '{says}'; exit 0"
+    winds_down = f"end=$((SECONDS + 4)); while ((SECONDS < end)); do sleep 0.1; done; echo '{says}'; exit 0"
     hook = "on_Snapshot__20_slow.bg.sh"
-    body = f"wind_down() {{ {winds_down}; }}\ntrap wind_down TERM\necho ready\nwhile :; do sleep 0.05; done\n"
+    trap = f"sleep 0.5\nwind_down() {{ {winds_down}; }}\ntrap wind_down TERM\n"
+    body = f"{trap}echo ready\nwhile :; do sleep 0.05; done\n"
     forked.plugin("slow", {hook: body}, config={"x-hooks": {hook: {"ready": True}}})
     forked.run(forked.add())
     (run,) = forked.hooks("slow")

@@ -121,9 +121,13 @@ class Sealing:
         return not self._is_interrupted
 
     def _stop(self, *, session: bool) -> bool:
-        """Whether background hooks of this kind run that do not end by themselves; they are told to."""
+        """Whether background hooks of this kind run that do not end by themselves; they are told to.
+
+        One that says when it is ready is told from then on: before, it may die of TERM, as it has no handler yet.
+        """
         items = [item for item in self._schedule.running() if item.runs_until_stopped and item.hook.session == session]
-        self._steps.runs.stop_background(items, self._engine.seal_grace)
+        listening = [item for item in items if item.is_ready or not item.hook.ready]
+        self._steps.runs.stop_background(listening, self._engine.seal_grace)
         return bool(items)
 
     def _downloads_left(self) -> bool:
