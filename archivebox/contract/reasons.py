@@ -100,7 +100,7 @@ _RETRIES = "It is retried a few times by itself; after that, retry it."
 _TEXTS: dict[Reason, _Text] = {
     Reason.TIMEOUT: _text(
         "It exceeded its time limit and was stopped.",
-        "It is retried a few times by itself. Raise its timeout if this happens often.",
+        "It is retried a few times by itself. Allow more time if this happens often.",
         "It exceeded its time limit of {} seconds and was stopped.",
     ),
     Reason.CANCELLED: _text("It was cancelled.", "Add the URL again to archive it."),
@@ -129,7 +129,7 @@ _TEXTS: dict[Reason, _Text] = {
     Reason.CONNECTION_REFUSED: _text("The host exists, but refused the connection.", "Retry when the site is up."),
     Reason.UNREACHABLE: _text("The host could not be reached.", "Check this machine's network connection, then retry."),
     Reason.NO_ANSWER: _text(
-        "The server did not answer in time.", "Retry later; raise CHROME_PAGELOAD_TIMEOUT for a slow site."
+        "The server did not answer in time.", "Retry later, or allow more time (CHROME_PAGELOAD_TIMEOUT)."
     ),
     Reason.CONNECTION_LOST: _text("The connection closed before the page was complete.", "Retry."),
     Reason.TLS_FAILED: _text(
@@ -302,6 +302,8 @@ _CODES = frozenset(reason.value for reason in Reason)
 
 CONSEQUENCES = frozenset({Reason.NOTHING_CAME, Reason.NO_SESSION, Reason.KEPT_OUT, Reason.PAGE_GONE})
 """What another result of the same page has the reason for."""
+OUT_OF_TIME = frozenset({Reason.TIMEOUT, Reason.NO_ANSWER})
+"""What more time may mend."""
 
 
 def sentence(code: str) -> str:

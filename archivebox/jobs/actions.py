@@ -85,18 +85,22 @@ class CaptureAgain(JobAction):
 
     @classmethod
     def check(cls, options: Options) -> dict[str, JSON]:
-        return {"plugins": _plugins(options)}
+        return {"plugins": _plugins(options)} | ({"more_time": True} if options.get("more_time") else {})
 
     def write_rows(self, rows: SnapshotQuerySet, keys: Sequence[UUID]) -> None:
         del keys
         crawl = Crawl.objects.filter(pk=self.job.memory.get("crawl")).first()
-        may_name_private = scope_of_job(self.job).is_whole
+        may_name_private, more_time = scope_of_job(self.job).is_whole, bool(self.job.options.get("more_time"))
         if crawl is not None:
-            add_versions(crawl, rows, may_name_private=may_name_private)
+            add_versions(crawl, rows, may_name_private=may_name_private, more_time=more_time)
             return
-        chosen, user = self.job.options["plugins"], self.job.created_by
         crawl = recapture(
-            rows, created_by=user, may_name_private=may_name_private, plugins=chosen, label="Captured again"
+            rows,
+            created_by=self.job.created_by,
+            may_name_private=may_name_private,
+            plugins=self.job.options["plugins"],
+            label="Captured again",
+            more_time=more_time,
         )
         self.job.memory["crawl"] = str(crawl.pk)
 

@@ -7,6 +7,7 @@ from django.shortcuts import render
 
 from archivebox.accounts.permission import viewer_scope
 from archivebox.accounts.roles import Action
+from archivebox.contract.reasons import OUT_OF_TIME, split
 from archivebox.core.progress.failure_groups import COUNTED, FailureGroup, failures_by, sentence_of
 from archivebox.hooks import plugins
 from archivebox.search.facets import quoted
@@ -28,6 +29,8 @@ class ListedFailures:
     """The pages that it speaks of."""
     options: dict[str, str]
     """What of these pages is tried again."""
+    is_out_of_time: bool = False
+    """Whether more time may mend it."""
 
 
 @requires(Action.READ)
@@ -44,7 +47,8 @@ def index(request: HttpRequest) -> HttpResponse:
 def _of_reason(group: FailureGroup) -> ListedFailures:
     sentence, action = sentence_of(group.name)
     code = group.name if '"' not in group.name else group.name.partition(":")[0]
-    return ListedFailures(sentence, "", action, group, f"reason:{quoted(code)}", {})
+    is_out_of_time = split(group.name)[0] in OUT_OF_TIME
+    return ListedFailures(sentence, "", action, group, f"reason:{quoted(code)}", {}, is_out_of_time)
 
 
 def _of_plugin(group: FailureGroup) -> ListedFailures:

@@ -61,8 +61,8 @@ def start(request: HttpRequest) -> HttpResponse:
     """Do it at once to a few pages and go back, else begin a job and go to its page.
 
     ``kind``: one of OFFERED. Which pages: ``id`` (any number of them), or ``q`` with ``all``: all that the query means.
-    Options: ``tags`` (with commas), ``plugins`` (any number), ``reason``, ``format``. ``remove`` shows first what it
-    would do, unless ``sure`` is there. ``job``: the pages of a removal instead.
+    Options: ``tags`` (with commas), ``plugins`` (any number), ``more_time``, ``reason``, ``format``. ``remove`` shows
+    first what it would do, unless ``sure`` is there. ``job``: the pages of a removal instead.
     """
     query, keys, former = _chosen(request)
     try:
@@ -110,12 +110,13 @@ def _options(request: HttpRequest) -> dict[str, JSON]:
     sent: dict[str, JSON] = {
         "tags": list(split_tags(request.POST.get("tags", ""))),
         "plugins": [name for name in request.POST.getlist("plugins") if name],
+        "more_time": "more_time" in request.POST,
         "reason": request.POST.get("reason", ""),
         "format": request.POST.get("format", ""),
         "visibility": request.POST.get("visibility", ""),
     }
-    wanted = {"tag": ("tags",), "untag": ("tags",), "retry": ("plugins", "reason"), "recapture": ("plugins",),
-              "export": ("format",), "visibility": ("visibility",)}  # fmt: skip
+    wanted = {"tag": ("tags",), "untag": ("tags",), "retry": ("plugins", "reason"),
+              "recapture": ("plugins", "more_time"), "export": ("format",), "visibility": ("visibility",)}  # fmt: skip
     return {name: sent[name] for name in wanted.get(request.POST.get("kind", ""), ())}
 
 

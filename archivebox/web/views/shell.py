@@ -142,6 +142,7 @@ def shell(request: HttpRequest) -> dict[str, object]:
         "look_choices": {name: CHOICES[name] for name in ("theme", "density")},
         "index_is_open": may_see(request, "PUBLIC_INDEX"),
         "usual_visibility": settings.VISIBILITY if request.user.is_authenticated else Visibility.PUBLIC.value,
+        "public_is_off": not settings.PUBLIC_SNAPSHOTS,
         "add_is_open": may_see(request, "PUBLIC_ADD_VIEW"),
         "must_set_up": must_set_up(request),
     }

@@ -12,6 +12,7 @@ from archivebox.accounts.permission import may_show, reachable_snapshots, viewer
 from archivebox.accounts.roles import Action
 from archivebox.base_models.visibility import ViewerScope, seen_by
 from archivebox.contract.formats import File, Format, FormatKind, best_of, formats_of
+from archivebox.contract.reasons import OUT_OF_TIME, split
 from archivebox.contract.verdicts import State, judge
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.crawl_control.retry import RETRIABLE
@@ -106,6 +107,7 @@ class Showing:
         return {
             "base": self.base,
             "verdict": self.verdict,
+            "is_out_of_time": any(split(one.reason)[0] in OUT_OF_TIME for one in self._results),
             "main": [(number if number <= KEYS else 0, one) for number, one in enumerate(main, 1)],
             "aside": [one for one in self.formats if one.is_aside],
             "icons": icons,

@@ -81,13 +81,17 @@ def retry(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
 
 @require_POST
 def capture(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
-    """Make a new version, with all plugins of that time or with chosen ones."""
+    """Make a new version, with all plugins of that time or with chosen ones; ``more_time``: for those that ran out."""
     snapshot = snapshot_or_404(request, snapshot_id)
     chosen = [name for name in request.POST.getlist("plugin") if name in plugins()]
     with write_transaction():
         may_name_private = may(request.user, Action.ADMINISTER)
         crawl = recapture(
-            _alone(request, snapshot), created_by=_person(request), may_name_private=may_name_private, plugins=chosen
+            _alone(request, snapshot),
+            created_by=_person(request),
+            may_name_private=may_name_private,
+            plugins=chosen,
+            more_time="more_time" in request.POST,
         )
         audit.record(request.user, "crawl.created", crawl, urls=1)
     messages.success(request, "Capturing again. This is the new version.")

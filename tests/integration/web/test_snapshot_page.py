@@ -17,6 +17,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from archivebox import hooks
+from archivebox.accounts.models import Account
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.evidence.signature import sign
 from archivebox.core.models import ArchiveResult, Note, Snapshot
@@ -244,6 +245,32 @@ def test_a_page_is_captured_again_by_chosen_plugins(client: Client, snapshot: Sn
     fresh = Snapshot.objects.exclude(pk=snapshot.pk).get()
     assert (answer.status_code, answer.headers["location"]) == (302, f"/snapshots/{fresh.pk}/")
     assert (fresh.url, fresh.crawl.config) == (URL, {"PLUGINS": ["title"]})
+
+
+def test_a_page_that_ran_out_of_time_is_captured_again_with_more_of_it(client: Client, snapshot: Snapshot) -> None:
+    more = {"more_time": "yes"}
+    assert "Allow more time" not in page(client, snapshot)
+    left(snapshot, "chrome", {}, 30, status="failed", reason="no_answer")
+    assert page(client, snapshot).count('name="more_time" value="yes"') == 2, "in the menu, and where nothing is shown"
+
+    client.post(f"/snapshots/{snapshot.pk}/capture/", more)
+    first = Snapshot.objects.exclude(pk=snapshot.pk).get()
+    assert first.crawl.config == {"CHROME_PAGELOAD_TIMEOUT": 120, "CHROME_TIMEOUT": 240}
+    left(first, "wget", {}, 61, status="failed", reason="timeout:60")
+    job = {"kind": "recapture", "all": "yes", "q": "reason:timeout", **more}
+    client.post("/jobs/start/", job)
+    second = Snapshot.objects.exclude(pk__in=[snapshot.pk, first.pk]).get()
+    assert second.crawl.config == {**first.crawl.config, "WGET_TIMEOUT": 240}
+    assert 'name="more_time"' in page_of(client.get("/failures/"))
+
+
+def test_who_may_turn_the_public_archive_on_is_led_there(client: Client, snapshot: Snapshot) -> None:
+    link = 'href="/settings/?group=Web#setting-PUBLIC_SNAPSHOTS"'
+    assert link in page(client, snapshot)
+    assert link in page_of(client.get("/add/"))
+    editor = passer_by()
+    editor.force_login(Account.objects.create(user=User.objects.create_user("eve"), role="editor").user)
+    assert link not in page_of(editor.get("/add/"))
 
 
 def test_what_is_removed_can_be_brought_back(client: Client, snapshot: Snapshot) -> None:
