@@ -26,7 +26,7 @@ HOSTILE = {  # path: what its navigation says
     "/long-print": "200 {}",
     "/never": f"the server did not answer within {PAGELOAD_TIMEOUT} s",
     "/trickle": f"the server sent nothing readable: still loading after {PAGELOAD_TIMEOUT} s",
-    "/torn": "only a part of the page came: the server broke the connection off",
+    "/torn": "200 {} (stopped: only a part of the page came: the server broke the connection off",
     "/redirect-loop": "it redirects in circles (net::ERR_TOO_MANY_REDIRECTS)",
     "/refresh-loop": "200 {} (stopped: sent itself elsewhere",
     "/reload": "200 {}",

@@ -143,7 +143,7 @@ def test_a_long_paste_is_counted_before_it_is_taken(inside: Browser, library: Li
     given = "\n".join(lines + ["http://site7.example/story/7"] * 60 + ["no url"] * 40)
     inside.tab.call("Input.insertText", {"text": given})
     said = inside.wait_for("document.querySelector('.tally')?.innerText.replace(/\\s+/g, ' ')")
-    assert said == "400 new 1 already archived 40 invalid 59 duplicate"
+    assert said == "400 new 1 already archived 40 cannot be archived 59 duplicate"
 
 
 def discard_crawl_of(library: Library, page: str) -> None:
