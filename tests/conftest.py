@@ -39,26 +39,15 @@ LEFT_TO_ALL = tuple(
 """Folders of tests that start many processes, a browser or what a registry has: `bin/test` runs those of them that are
 marked ``default``, `bin/test --all` all."""
 
-ON_POSTGRESQL = tuple(
-    str(Path(__file__).parent / place)
-    for place in (
-        "unit/base_models", "unit/workers/queue", "unit/core/test_batches.py", "unit/core/test_tag_races.py",
-        "unit/machine/test_periodic.py", "unit/webhooks", "integration/models", "integration/search",
-    )
-)  # fmt: skip
-"""Tests of locks, claims, notifications, full text, JSON and migrations: `bin/test` runs them on PostgreSQL too."""
-
 
 @pytest.hookimpl(tryfirst=True)  # before the choice by marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what asks for rows, what `bin/test` leaves to `--all`, and what it repeats on PostgreSQL."""
+    """Mark what asks for rows, and what `bin/test` leaves to `--all`."""
     for item in items:
         if isinstance(item, pytest.Function) and ROWS.intersection(item.fixturenames):
             item.add_marker("database")
         if str(item.path).startswith(LEFT_TO_ALL) and not item.get_closest_marker("default"):
             item.add_marker("slow")
-        if str(item.path).startswith(ON_POSTGRESQL):
-            item.add_marker("postgresql")
 
 
 @pytest.fixture(scope="session")
