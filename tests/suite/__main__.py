@@ -249,12 +249,12 @@ EVERYTHING = {
 """What each part runs, those that take longest first: a long one that is left alone at the end idles a core."""
 DEFAULT = {
     "engine": (ENGINE, CHAOS, FLEET),
-    "integration": _all_but(INTEGRATION, ENGINE, *ENTRANCES),
     "all else": _all_but("tests", PLUGINS, ACCEPTANCE, INTEGRATION, CHAOS, FLEET, LIB),
-    "browser": (*_all_but(ACCEPTANCE, CLI), BROWSER),
-    "plugins": _all_but(PLUGINS, BROWSER),
     "entrances": ENTRANCES,
+    "integration": _all_but(INTEGRATION, ENGINE, *ENTRANCES),
+    "plugins": _all_but(PLUGINS, BROWSER),
     "commands": (CLI,),
+    "browser": (*_all_but(ACCEPTANCE, CLI), BROWSER),
     "lib": (LIB,),
 }
 
