@@ -190,9 +190,6 @@ def outcome(run: EndedRun) -> Outcome:
     if result.reason in NOT_THE_PAGE:
         own = Reason.TEMPORARY_FAILURE if result.retry else Reason.DECLARED
         return result if run.is_navigation else replace(result, reason=own)
-    is_failed = run.declared is Status.FAILED and result.status is Status.FAILED
-    if run.is_navigation and is_failed and result.reason not in OF_THE_ADDRESS:
-        return replace(result, retry=False)  # it runs again with the hooks that need the page
     return result
 
 

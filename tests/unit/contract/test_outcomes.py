@@ -61,6 +61,8 @@ TABLE: list[tuple[str, EndedRun, Status, str, bool]] = [
     ("other, the page is lost", row(1, "failed", again=Retry.NEW_PAGE), Status.QUEUED, "page_lost", True),
     ("a navigation, the page is lost", row(1, "failed", again=Retry.NEW_PAGE, session=True),
      Status.QUEUED, "page_lost", True),
+    ("a navigation that did not finish", row(1, "failed", again=Retry.LATER, session=True),
+     Status.FAILED, "temporary_failure", True),
     ("a listener, the page is lost", row(1, "failed", again=Retry.LATER, session=True, background=True, listens=True),
      Status.FAILED, "temporary_failure", True),
     ("told, failed, later", told(1, "failed", again=Retry.LATER), Status.FAILED, "temporary_failure", True),
