@@ -325,11 +325,14 @@ class Snapshot(StoppableItem, VisibleRow):
         """What its URL turned out to be, as far as a hook has told."""
         return PageFacts(self.final_url, self.http_status, self.mime_type)
 
-    def reason_against(self, hook: Hook, settings: Resolved) -> str | None:
-        """Why a hook is not for this page; None: it is. Others are told of private pages only where that was asked."""
+    def reason_against(self, hook: Hook, settings: Resolved, facts: PageFacts | None = None) -> str | None:
+        """Why a hook is not for this page; None: it is. Others are told of private pages only where that was asked.
+
+        ``facts``: what is known of it, where that is more or less than the row says.
+        """
         if self.visibility == Visibility.PRIVATE and any(map(settings.is_set, hook.tells)) and not self._asks_for(hook):
             return Reason.PRIVATE_PAGE.value
-        if reason := hook.applies.reason_against(self.url, self.facts):
+        if reason := hook.applies.reason_against(self.url, facts or self.facts):
             return reason
         return (
             None if hook.applies.is_for_content_of(self.path) else Reason.NOT_APPLICABLE.of("what this page contains")

@@ -159,10 +159,10 @@ OF_PAGE_FOLDERS = {
     "replay/folders.py",
     "search/backend.py",
     "search/finding.py",
-    "workers/execute/page/results.py",
     "workers/execute/page/rows.py",
     "workers/execute/page/sealing.py",
     "workers/execute/page/storing.py",
+    "workers/execute/page_run.py",
 }
 """These write or delete the folder of a page, only say where it is, or do without where it is not here."""
 

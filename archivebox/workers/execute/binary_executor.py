@@ -142,6 +142,9 @@ class BinaryExecutor(LeasedItem):
     def runs_in_folder_of(self, run: HookProcess) -> list[HookProcess]:
         return [run]
 
+    def hook_exited(self, run: HookProcess) -> None:
+        """Its output is still to be read."""
+
     def hook_ended(self, run: HookProcess) -> None:
         del run
         if self._ended is not None and not self._ended.done():

@@ -1,6 +1,6 @@
 """A crawl on this machine: its browser and other `on_Crawl` hooks, held for as long as Snapshots need them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from uuid import UUID
@@ -12,7 +12,7 @@ from archivebox.base_models.wakeups import notify_workers
 from archivebox.config.resolve import Resolved
 from archivebox.contract.binaries import BinaryRequest, merge, parse_request
 from archivebox.contract.hook import Hook
-from archivebox.contract.outcomes import Outcome, Status, outcome
+from archivebox.contract.outcomes import Outcome, Status
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
 from archivebox.crawls.crawl import Crawl, CrawlRun
@@ -27,95 +27,136 @@ from archivebox.hooks import (
 from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process, ProcessQuerySet
 from archivebox.storage.layout import HOOK_RUNS
+from archivebox.workers.execute.crawl_plan import CrawlRunPlan, ran_with
 from archivebox.workers.execute.engine import Engine
+from archivebox.workers.execute.hook_runs import PlannedItem
 from archivebox.workers.execute.hooks.capped_log import cut_all
 from archivebox.workers.execute.hooks.process import HookProcess
-from archivebox.workers.execute.leased_item import LeasedItem
-from archivebox.workers.execute.steps.executor import StepExecutor
-from archivebox.workers.execute.steps.rules import HookRules
-from archivebox.workers.execute.steps.schedule import Planned, Schedule
+from archivebox.workers.execute.plan_events import (
+    Action,
+    Done,
+    Ended,
+    Event,
+    Happened,
+    Planned,
+    ProgramAsked,
+    SayReady,
+    Settle,
+    Settled,
+    Sign,
+    Start,
+)
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import quarantine
 
 MOST_URLS = 200
 """URLs of a crawl that are looked at for programs which certain addresses need; later ones ask by themselves."""
-MOST_RESTARTS = 3
-"""How often a dead background hook is started again at once without a Snapshot sealed in between."""
-LONGEST_PAUSE = 30.0
-"""Seconds for which one waits at most that has died more often than that."""
 
 
-class CrawlRunExecutor(LeasedItem):
+class CrawlRunExecutor(PlannedItem):
     """Holds a CrawlRun: its hooks in ten steps, ready for Snapshots, ended when no Snapshot needs it."""
 
     is_of_machine = True
+    plan: CrawlRunPlan
 
     def __init__(self, engine: Engine, lease: Lease, loaded: "LoadedCrawlRun") -> None:
-        super().__init__(engine, lease)
         self.crawl_id = loaded.crawl_id
-        self.is_ready = loaded.is_ready
         self._deaths = loaded.attempts
         self.holds_something = loaded.holds_something
-        self.preempted = False
         self.began = engine.loop.time()
-        self.rules = CrawlRules(self)
         warm = engine.warm_hooks.claim(loaded.crawl_id, loaded.call)
         call = replace(loaded.call, proxy=engine.proxies.proxy_of(loaded.crawl_id))
-        schedule = Schedule(Planned(hook) for hook in discover_hooks("Crawl"))
-        self.steps = StepExecutor(self, call, schedule, self.rules, self.rules)
-        self.steps.runs.warm = warm
-        self.steps.runs.end_leftovers([row for row in loaded.running if not self._resume(row)])
+        super().__init__(engine, lease, call, {"crawl_id": loaded.crawl_id})
+        self.runs.warm = warm
+        self.plan = CrawlRunPlan(
+            map(Planned, discover_hooks("Crawl")),
+            reason_to_skip=call.settings.reason_to_skip,
+            needed=self.needed,
+            is_ready=loaded.is_ready,
+        )
+        self.runs.end_leftovers([row for row in loaded.running if not self._resume(row)])
         self._skip_ended(loaded.ended)
 
     def _resume(self, row: Process) -> bool:
         """Go on with a browser that an earlier worker started; whether that can be."""
-        return any(
-            (item.hook.plugin, item.hook.file_name) == (row.plugin, row.hook_name)
-            and item.run is None
-            and self.steps.runs.adopt(item, row)
-            for item in self.steps.schedule.planned
-        )
+        for item in self.plan.planned:
+            if (item.hook.plugin, item.hook.file_name) == (row.plugin, row.hook_name) and not item.has_run:
+                started = self.runs.resume_run(item, row, is_judged=False)
+                if started is not None:
+                    self.note(started)
+                    return True
+        return False
 
     def _skip_ended(self, ended: Sequence[Process]) -> None:
         """Do not run hooks again that had ended, where what runs since then goes on: one may end what it finds.
 
         Hooks that have asked for programs run again: who asked for what is read from what they print.
         """
-        adopted = [item for item in self.steps.schedule.planned if item.run is not None]
+        adopted = [item for item in self.plan.planned if item.has_run]
         rows = {(row.plugin, row.hook_name): row for row in ended if not _asked_for_programs(row)}
-        for item in self.steps.schedule.planned:
+        for item in self.plan.planned:
             row = rows.get((item.hook.plugin, item.hook.file_name))
             if row is None or item.runs_until_stopped:
                 continue
-            if any(_ran_with(item, row, other) for other in adopted):
-                item.status = "succeeded"
+            if any(ran_with(item, row.started_at, other) for other in adopted):
+                self.note(Settled(Settle(item, Outcome(Status.SUCCEEDED)), "succeeded"))
 
-    def advance(self) -> None:
-        self.steps.advance()
+    # --- what its plan asks for -------------------------------------------------------------------------------
 
-    def hooks(self) -> list[HookProcess]:
-        return self.steps.runs.latest
+    def perform(self, action: Action) -> Event:
+        if not isinstance(action, SayReady):
+            return super().perform(action)
+        self._write_ready(is_ready=action.is_ready)
+        return Done(action)
+
+    def _write_ready(self, *, is_ready: bool) -> None:
+        """Say whether Snapshots may use it; a worker's death counts against it only until it is ready for them."""
+        failures = self.plan.failures
+        columns = {"ready_at": timezone.now() if is_ready else None, "reason": failures[-1][:128] if failures else ""}
+        self.engine.journal.update(CrawlRun, self.lease.pk, columns | ({"attempts": 0} if is_ready else {}), self.lease)
+        self.engine.journal.effect(_nothing, self.lease, wake=True)
+
+    def settle(self, action: Settle) -> Settled:
+        return Settled(action, str(action.result.status), reason=action.reason)
+
+    def note_end(self, item: Planned, run: HookProcess) -> None:
+        now = self.engine.loop.time()
+        self.note(Ended(item, run.ended_run(), run.row.ended_at, now))
+        if self.plan.hopeless:
+            self.engine.unstartable[self.crawl_id] = self.plan.hopeless
+        if self.plan.not_before > now:
+            self.engine.loop.call_at(self.plan.not_before, self.advance)
+
+    def ingest_records(self, run: HookProcess, records: Sequence[Record]) -> bool:
+        for record in records:
+            if record.type == "Binary":
+                request = replace(parse_request(record.fields), optional=True)
+                self.note(ProgramAsked(self.runs.by_run[run], request))
+        self.runs.ingest(run, partial(_ingest_records, self.lease.pk, run.row.process_id), records, self.lease)
+        return True
+
+    # --- what others ask and tell -----------------------------------------------------------------------------
+
+    @property
+    def is_ready(self) -> bool:
+        return self.plan.is_ready
+
+    @property
+    def preempted(self) -> bool:
+        return self.plan.is_preempted
 
     @property
     def is_suspect(self) -> bool:
         """Whether workers have died with it, so that it is begun alone until it is ready."""
         return bool(self._deaths) and not self.is_ready and not self.ending
 
-    def write_ready(self, *, ready: bool) -> None:
-        """Say whether Snapshots may use it; a worker's death counts against it only until it is ready for them."""
-        self.is_ready = ready
-        failures = self.rules.failures
-        columns = {"ready_at": timezone.now() if ready else None, "reason": failures[-1][:128] if failures else ""}
-        self.engine.journal.update(CrawlRun, self.lease.pk, columns | ({"attempts": 0} if ready else {}), self.lease)
-        self.engine.journal.effect(_nothing, self.lease, wake=True)
-
     def preempt(self) -> None:
         """Another crawl waits: begin no more Snapshots; when those that run have ended, it is its turn."""
-        self.preempted = True
-        self.write_ready(ready=False)
+        self.note(Happened(Sign.PREEMPTED))
+        self.advance()
 
     def on_snapshot_sealed(self) -> None:
-        self.rules.restarts = self.rules.failed_starts = 0
+        self.note(Happened(Sign.PAGE_SEALED))
 
     async def handle_request(self, event: str) -> None:
         """Its crawl is paused or cancelled: nothing needs it any more."""
@@ -129,14 +170,14 @@ class CrawlRunExecutor(LeasedItem):
         """End its trees, run ``on_CrawlEnd``, and put the row down: sealed, or back in the queue."""
         if event == "seal" and self._deaths:
             await self._restore_deaths()
-        await self.steps.end_everything(EndReason.SEALED, self.engine.stop_grace)
+        await self.end_everything(EndReason.SEALED, self.engine.stop_grace)
         if event == "seal":
             for hook in discover_hooks("CrawlEnd"):
-                if self.steps.call.settings.reason_to_skip(hook) is None:
-                    self.steps.runs.launch(Planned(hook))
-            await self.steps.runs.wait_until_idle()
-            runs = self.steps.call.object_dir / HOOK_RUNS
-            await self.engine.loop.run_in_executor(None, cut_all, runs, self.steps.output_max)
+                if self.call.settings.reason_to_skip(hook) is None:
+                    self.note(self.perform(Start(Planned(hook), at_end=True)))
+            await self.runs.wait_until_idle()
+            runs = self.call.object_dir / HOOK_RUNS
+            await self.engine.loop.run_in_executor(None, cut_all, runs, self.output_max)
         await self.engine.journal.read(_end_lease, self.lease, event)
         self.finish()
 
@@ -146,110 +187,15 @@ class CrawlRunExecutor(LeasedItem):
         await self.engine.journal.flush()
 
     async def abandon(self) -> None:
-        await self.steps.end_everything(EndReason.CANCELLED, 0.0)
+        await self.end_everything(EndReason.CANCELLED, 0.0)
         self.finish()
 
     def finish(self) -> None:
-        if self.steps.runs.warm is not None:
-            self.engine.warm_hooks.discard(self.steps.runs.warm)
-        self.engine.warm_hooks.note_use(self.steps.call)
+        if self.runs.warm is not None:
+            self.engine.warm_hooks.discard(self.runs.warm)
+        self.engine.warm_hooks.note_use(self.call)
         self.engine.unstartable.pop(self.crawl_id, None)
         super().finish()
-
-
-class CrawlRules(HookRules):
-    """The rules of one crawl's hooks, and what they come to. They have no results: what counts is which failed."""
-
-    def __init__(self, executor: CrawlRunExecutor) -> None:
-        self._executor = executor
-        self.restarts = 0
-        """Starts after a death, since a Snapshot was sealed."""
-        self.failed_starts = 0
-        """Deaths in a row before it was ready, since then as well."""
-        self._not_before = 0.0
-        self.failures: list[str] = []
-        self._requests: list[tuple[str, BinaryRequest]] = []
-        """Programs that hooks of the crawl have asked for, each with the file name of the hook."""
-
-    def work_of(self, item: Planned) -> dict[str, UUID]:
-        del item
-        return {"crawl_id": self._executor.crawl_id}
-
-    def hook_started(self, item: Planned, run: HookProcess) -> None:
-        """There is no result to write it to."""
-
-    def settle(self, item: Planned, result: Outcome, reason: str = "") -> None:
-        item.status = str(result.status)
-        if item.status == "failed":
-            self.failures.append(reason or f"{result.reason}:{item.hook.file_name}")
-
-    def settle_run(self, item: Planned, run: HookProcess) -> None:
-        """See whether one failed that nobody had told to stop.
-
-        One whose end nobody saw runs again, as with pages; of what runs in the background that is a failure as others.
-        """
-        end_reason, result = run.row.final_reason, outcome(run.ended_run())
-        if result.reason is Reason.LOST and not item.hook.background:
-            item.status, item.run = "queued", None
-            return
-        told_to_stop = end_reason in {EndReason.SEALED, EndReason.CANCELLED}
-        failed = not told_to_stop and result.status in {Status.FAILED, Status.QUEUED}
-        item.status = "failed" if failed else "succeeded"
-        if failed:
-            self.failures.append(run.output.refused or Reason.HOOK_FAILED.of(item.hook.file_name))
-        if not self._executor.ending and failed and item.hook.background and end_reason is not EndReason.TIMEOUT:
-            self._start_again(item, run)
-
-    def _start_again(self, item: Planned, run: HookProcess) -> None:
-        """A dead background hook alone is started again; what it was ready for is not, until it is ready anew.
-
-        One that had been ready is started however often it dies, but later and later: pages are tried only so often.
-        One that never gets ready is not started any more, and the tabs that rely on it fail.
-        """
-        engine, crawl_id = self._executor.engine, self._executor.crawl_id
-        self._executor.write_ready(ready=False)
-        self.failed_starts = 0 if run.is_ready else self.failed_starts + 1
-        if self.failed_starts > MOST_RESTARTS:
-            engine.unstartable.setdefault(crawl_id, set()).add(item.hook.plugin)
-            return
-        self.restarts += 1
-        item.status, item.run, item.late = "queued", None, False
-        if self.restarts > MOST_RESTARTS:
-            pause = min(2.0 ** (self.restarts - MOST_RESTARTS), LONGEST_PAUSE)
-            self._not_before = engine.loop.time() + pause
-            engine.loop.call_later(pause, self._executor.advance)
-
-    def must_wait(self, item: Planned) -> bool:
-        """Whether a hook that has died again and again waits before its next start."""
-        return item.hook.background and self._executor.engine.loop.time() < self._not_before
-
-    def programs_before(self, item: Planned) -> Iterable[BinaryRequest]:
-        """Hooks of both earlier dialects ask for the programs of those after them, which rely on that."""
-        return [request for file_name, request in self._requests if file_name < item.hook.file_name]
-
-    def ingest_records(self, run: HookProcess, records: Sequence[Record]) -> bool:
-        for record in records:
-            if record.type == "Binary":
-                request = replace(parse_request(record.fields), optional=True)
-                self._requests.append((run.hook.file_name, request))
-        lease = self._executor.lease
-        self._executor.steps.runs.ingest(run, partial(_ingest_records, lease.pk, run.row.process_id), records, lease)
-        return True
-
-    def on_steps_ended(self) -> None:
-        """Ready once its foreground hooks are final and its ready-declaring ones are ready, ended or late."""
-        executor = self._executor
-        background = [item for item in executor.steps.schedule.planned if item.hook.background and item.hook.ready]
-        is_open = not (executor.is_ready or executor.ending or executor.preempted)
-        if is_open and all(item.is_ready for item in background):
-            executor.write_ready(ready=True)
-
-
-def _ran_with(item: Planned, row: Process, running: Planned) -> bool:
-    """Whether an ended hook ran in the same run of the crawl as one that still runs: before that began, or after."""
-    began = running.run.row.started_at if running.run is not None else None
-    is_later = began is not None and row.started_at is not None and row.started_at >= began
-    return item.hook.sort_key < running.hook.sort_key or is_later
 
 
 def _asked_for_programs(row: Process) -> bool:

@@ -29,6 +29,10 @@ class LeasedItem(ABC):
         self.renewed_at = seconds_since_boot()
         """When its lease was last claimed or renewed, by the clock of :func:`seconds_since_boot`."""
 
+    def begin_ending(self) -> None:
+        """From here on start nothing of it."""
+        self.ending = True
+
     @property
     def may_be_lost(self) -> bool:
         """Whether another machine may have it, or will in a moment, because its lease could not be renewed in time.
@@ -46,6 +50,10 @@ class LeasedItem(ABC):
 
     def advance(self) -> None:  # noqa: B027 - most go on by themselves
         """Do what can be done now; never waits."""
+
+    def on_polled(self) -> None:
+        """The worker has looked at its database."""
+        self.advance()
 
     def hooks(self) -> list[HookProcess]:
         """Processes of its hooks, ended ones included."""

@@ -10,7 +10,7 @@ from archivebox.crawls.crawl import CrawlRun
 from archivebox.workers.execute.crawl_executor import CrawlRunExecutor
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.leased_item import LeasedItem
-from archivebox.workers.execute.page.executor import SnapshotExecutor
+from archivebox.workers.execute.page_run import PageRun
 from archivebox.workers.execute.work_kinds import KIND_OF, WORK_KINDS
 from archivebox.workers.queue.claim import DueSelection
 from archivebox.workers.queue.lease import Lease
@@ -22,7 +22,7 @@ class LeasedItems:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._by_kind: dict[type[WorkItem], dict[Lease, LeasedItem]] = {kind.model: {} for kind in WORK_KINDS}
-        self.pages = cast("dict[Lease, SnapshotExecutor]", self._by_kind[Snapshot])
+        self.pages = cast("dict[Lease, PageRun]", self._by_kind[Snapshot])
         self.crawl_runs = cast("dict[Lease, CrawlRunExecutor]", self._by_kind[CrawlRun])
 
     def begin(self, lease: Lease, loaded: Any) -> LeasedItem:
@@ -43,10 +43,10 @@ class LeasedItems:
             if kind.select is not None
         ]
 
-    def remove(self, lease: Lease) -> SnapshotExecutor | None:
+    def remove(self, lease: Lease) -> PageRun | None:
         """One is over; returns it if it was a page, which tells the run of its crawl."""
         item = self._by_kind[lease.model].pop(lease, None)
-        if not isinstance(item, SnapshotExecutor):
+        if not isinstance(item, PageRun):
             return None
         for run in self.crawl_runs.values():
             if run.crawl_id == item.snapshot.crawl_id:

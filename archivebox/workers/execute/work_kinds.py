@@ -18,7 +18,7 @@ from archivebox.workers.execute import binary_executor, crawl_executor, delivery
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.leased_item import LeasedItem
 from archivebox.workers.execute.page import rows as snapshot_rows
-from archivebox.workers.execute.page.executor import SnapshotExecutor
+from archivebox.workers.execute.page_run import PageRun
 from archivebox.workers.queue.claim import Due
 from archivebox.workers.queue.lease import Lease
 
@@ -41,6 +41,6 @@ WORK_KINDS = (
     WorkKind(Delivery, delivery_executor.load, delivery_executor.DeliveryExecutor, delivery_executor.select_due),
     WorkKind(Binary, binary_executor.load, binary_executor.BinaryExecutor, binary_executor.select_due),
     WorkKind(CrawlRun, crawl_executor.load, crawl_executor.CrawlRunExecutor),
-    WorkKind(Snapshot, snapshot_rows.load, SnapshotExecutor),
+    WorkKind(Snapshot, snapshot_rows.load, PageRun),
 )
 KIND_OF: dict[type[WorkItem], WorkKind] = {kind.model: kind for kind in WORK_KINDS}

@@ -182,7 +182,7 @@ class Worker:
 
     def _advance_all(self) -> None:
         for held in self.held.all.values():
-            held.advance()
+            held.on_polled()
 
     def _capacity(self) -> claim.Capacity:
         """How much more this worker takes: no more pages than it can give a tab, and one ahead."""
@@ -300,7 +300,7 @@ class Worker:
         for key, event in polled.asked.items():
             held = held_by_key.get(key)
             if held is not None and not held.ending:
-                held.ending = True  # from this moment on nothing of it starts
+                held.begin_ending()
                 self._spawn(held.handle_request(event))
         for process_id in polled.killed:
             self._kill(process_id)
@@ -332,7 +332,7 @@ class Worker:
         held = self.held.all.get(lease)
         if held is not None and not held.ending:
             log.warning("The lease of %s %s is lost action=lease_lost", lease.model.__name__, lease.pk)
-            held.ending = True
+            held.begin_ending()
             self._spawn(held.abandon())
 
     async def _beat(self) -> None:

@@ -52,6 +52,7 @@ class Owner(Protocol):
 
     def hook_is_ready(self, run: "HookProcess") -> None: ...
     def hook_printed(self, run: "HookProcess", records: list[Record]) -> bool: ...
+    def hook_exited(self, run: "HookProcess") -> None: ...
     def hook_ended(self, run: "HookProcess") -> None: ...
     def runs_in_folder_of(self, run: "HookProcess") -> "list[HookProcess]":
         """Runs of its plugin's hooks in this worker's hands: a hook that is tried again alone has its folder alone."""
@@ -301,6 +302,7 @@ class HookProcess:
         del child
         self.row.status = status
         self.row.ended_at = timezone.now()
+        self.owner.hook_exited(self)
         self._killed_early = status.exit_code == -signal.SIGKILL and self.engine.loop.time() < self._kills_at
         self.engine.attended.discard(self)
         if self._timeout is not None:

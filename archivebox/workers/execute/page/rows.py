@@ -33,8 +33,9 @@ from archivebox.machine.host import Machine
 from archivebox.machine.machine_id import is_fleet
 from archivebox.machine.process import Process
 from archivebox.storage.layout import HOOK_RUNS, hook_file
+from archivebox.workers.execute.hook_plan import LatestRun, is_unjudged
 from archivebox.workers.execute.page.packed_runs import runs_in
-from archivebox.workers.execute.steps.schedule import Planned
+from archivebox.workers.execute.plan_events import Planned
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import quarantine
 
@@ -52,6 +53,7 @@ class Known(NamedTuple):
     retry_at: datetime | None
     process_id: UUID | None
     reason: str
+    end_ts: datetime | None
 
 
 class Loaded:
@@ -69,8 +71,9 @@ class Loaded:
         """Marks of hooks that ended under a worker that died: what they left behind was not ended."""
         self.was_elsewhere = False
         """Whether hooks that another machine started may run on, and write into the folder if machines share it."""
+        self.recorded: dict[Planned, str] = {}
+        """The status that the row of each result has."""
         self.planned = self._plan()
-        self.step = self._first_step()
 
     def _plan(self) -> list[Planned]:
         rows = self.snapshot.archiveresult_set.values_list(*Known._fields)  # noqa: SLF001 - so is a NamedTuple read
@@ -89,13 +92,13 @@ class Loaded:
             result = results.pop((hook.plugin, hook.file_name), None)
             if result is None:
                 continue
-            item = Planned(
-                hook, result.status, result.pk, result.attempts, reason=result.reason, recorded=result.status
-            )
+            item = Planned(hook, result.status, result.pk, result.attempts, reason=result.reason)
+            self.recorded[item] = result.status
             row = latest.get(result.pk)
+            item.started_at, item.ended_at = (row.started_at, row.ended_at) if row is not None else (None, None)
             if self._is_lost(result, row, here):
                 item.status = "queued"
-            elif _is_unjudged(result, row):
+            elif is_unjudged(hook, result.status, result.end_ts, result.process_id, _latest_run(row)):
                 self._resume(item, row)
             elif self._is_due(result):
                 item.status = "queued"
@@ -151,21 +154,9 @@ class Loaded:
         """
         return Path(hook_file(self.snapshot.path, row.hook_name, row.pk, "stdout.log")).exists()
 
-    def _first_step(self) -> int:
-        """The step of the earliest unfinished hook: after a start, a takeover and a reopening alike."""
-        open_steps = [item.hook.step for item in self.planned if not item.is_settled]
-        return min(open_steps, default=LAST_STEP)
 
-
-def _is_unjudged(result: Known, row: Process | None) -> bool:
-    """Whether its latest run is still to be judged: it runs, or its end came while nobody was there to take it over.
-
-    A worker may die after a start and before that is committed: the run has a row then, by the spawn log, of which the
-    result knows nothing.
-    """
-    if result.status == "started" or row is None or row.status == Process.StatusChoices.RUNNING:
-        return result.status == "started" or row is not None
-    return result.status in {"queued", "backoff"} and row.pk != result.process_id
+def _latest_run(row: Process | None) -> LatestRun | None:
+    return None if row is None else LatestRun(row.pk, row.status == Process.StatusChoices.RUNNING, row.ended_at)
 
 
 def load(snapshot_id: UUID, owner: UUID) -> Loaded | None:

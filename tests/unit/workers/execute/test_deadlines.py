@@ -21,7 +21,7 @@ from archivebox.lib.machine_load import LONGEST, seconds_delayed
 from archivebox.lib.processes import Child, ProcessIdentity
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.hooks.process import LISTENS_AFTER, HookProcess, Owner
-from archivebox.workers.execute.page.results import lacked_machine
+from archivebox.workers.execute.page_run import lacked_machine
 
 
 class Stopped(HookProcess):

@@ -1,1 +1,0 @@
-"""The hooks of one leased object, step by step."""
