@@ -85,12 +85,12 @@ class CaptureAgain(JobAction):
 
     @classmethod
     def check(cls, options: Options) -> dict[str, JSON]:
-        return {"plugins": _plugins(options)} | ({"more_time": True} if options.get("more_time") else {})
+        return {"plugins": _plugins(options), "more_time": bool(options.get("more_time"))}
 
     def write_rows(self, rows: SnapshotQuerySet, keys: Sequence[UUID]) -> None:
         del keys
         crawl = Crawl.objects.filter(pk=self.job.memory.get("crawl")).first()
-        may_name_private, more_time = scope_of_job(self.job).is_whole, bool(self.job.options.get("more_time"))
+        may_name_private, more_time = scope_of_job(self.job).is_whole, self.job.options["more_time"]
         if crawl is not None:
             add_versions(crawl, rows, may_name_private=may_name_private, more_time=more_time)
             return

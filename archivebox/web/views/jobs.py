@@ -170,7 +170,7 @@ def one(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "page": page,
         "failures": [(failure, titles.get(failure.snapshot_id)) for failure in page.rows],
         "format": FORMATS.get(job.options.get("format", "")),
-        "options": {name: value for name, value in job.options.items() if value and name != "format"},
+        "options": {name.replace("_", " "): value for name, value in job.options.items() if value and name != "format"},
     }
     if job.kind == Job.Kind.IMPORT_PAGES:
         left_out = LeftOutList(job.pk).first(FAILURES_SHOWN)
