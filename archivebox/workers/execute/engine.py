@@ -17,15 +17,16 @@ from archivebox.contract.binaries import BinaryRequest
 from archivebox.lib import processes
 from archivebox.lib.processes import ExitStatus, ProcessIdentity
 from archivebox.machine.binary import Binary
+from archivebox.machine.host import NetworkInterface
 from archivebox.machine.process import Process
 from archivebox.workers.egress.crawl_proxies import CrawlProxies
+from archivebox.workers.egress.local_addresses import place_key
 from archivebox.workers.execute.capacity.debounced_call import DebouncedCall
 from archivebox.workers.execute.capacity.slots import LATE_AFTER, HookSlots
 from archivebox.workers.execute.capacity.tabs import Tabs
 from archivebox.workers.execute.hooks.output_watch import Outputs
 from archivebox.workers.execute.hooks.starter import HookStarter
 from archivebox.workers.execute.hooks.warm_hook import WarmHooks
-from archivebox.workers.execute.interfaces import Interfaces
 from archivebox.workers.execute.journal import Journal
 from archivebox.workers.queue.disk_space import DiskSpaceGuard
 
@@ -55,6 +56,31 @@ class Programs:
         for known, now in ((self.status, status), (self.paths, paths), (self.versions, versions)):
             known.clear()
             known.update(now)
+
+
+class Interfaces:
+    """By which network interface connections left: the rows of addresses come across, each of which is written once."""
+
+    def __init__(self, journal: Journal, proxies: CrawlProxies, machine_id: UUID) -> None:
+        self._journal, self._proxies, self._machine_id = journal, proxies, machine_id
+        self._keys: dict[str, UUID] = {}
+
+    def of_process(self, crawl_id: UUID, process_id: UUID) -> UUID | None:
+        """By which the connections left that a process made itself, or its programs; None where it made none."""
+        return self._key_of(self._proxies.local_address(crawl_id, str(process_id)))
+
+    def of_url(self, crawl_id: UUID, url: str) -> UUID | None:
+        """By which the crawl's browser reached the host of a URL; None where it did not."""
+        return self._key_of(self._proxies.local_address(crawl_id, place_key(url)))
+
+    def _key_of(self, address: str) -> UUID | None:
+        if not address:
+            return None
+        if address not in self._keys:
+            row = NetworkInterface.with_address(self._machine_id, address)
+            self._journal.effect(row.save_if_new)
+            self._keys[address] = row.pk
+        return self._keys[address]
 
 
 class WorkerCount(NamedTuple):

@@ -30,7 +30,7 @@ from archivebox.workers.execute.capacity.tabs import Tab
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.hook_plan import HookPlan
 from archivebox.workers.execute.hooks.heartbeat import needs_heartbeat, remove_heartbeat, write_heartbeat
-from archivebox.workers.execute.hooks.leftovers import end_leftover
+from archivebox.workers.execute.hooks.orphans import end_leftover
 from archivebox.workers.execute.hooks.process import HookProcess
 from archivebox.workers.execute.hooks.records import accepted, keep_offset, refuse_record, store_programs
 from archivebox.workers.execute.hooks.warm_hook import WarmHook

@@ -1,14 +1,16 @@
-"""Processes that shed session and mark: their worker lists them, and ends them at its last seal."""
+"""Processes that nobody goes on with: such as shed session and mark, which end at the last seal, and leftover hooks."""
 
 import logging
+import os
 from collections.abc import Callable
 from uuid import UUID
 
 from archivebox.base_models.rows import new_id
+from archivebox.base_models.transactions import write_transaction
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
 from archivebox.lib import processes
-from archivebox.lib.processes import ExitStatus, ProcessIdentity, StrayProcesses
+from archivebox.lib.processes import ExitStatus, ProcessIdentity, StrayProcesses, Tree
 from archivebox.machine.process import Process
 from archivebox.machine.process_current import command_line
 from archivebox.machine.process_row import exited_columns, started_columns
@@ -73,3 +75,22 @@ class Orphans:
         }
         self.engine.journal.insert(Process, key, columns)
         return key
+
+
+async def end_leftover(engine: Engine, row: Process) -> None:
+    """End a hook that a former holder left running, and put that on record: TERM to its whole tree, grace, KILL.
+
+    Such are on_CrawlEnd and on_SnapshotEnd hooks, which run anew; those of a plugin that has gone; and the earlier of
+    two runs of one hook, where the worker was killed before the end of that one was committed.
+    """
+    tree = Tree(root=row.identity, process_id=str(row.pk), data_dir=DATA_FOLDER.root, reapers=(os.getpid(),))
+    gone = await tree.end(grace=engine.stop_grace)
+    log.info("Ended %s, which nobody goes on with action=leftover_ended pid=%s gone=%s", row.hook_name, row.pid, gone)
+    await engine.journal.read(_close_row, row.pk)
+
+
+def _close_row(process_id: UUID) -> None:
+    rows = Process.objects.running().filter(pk=process_id)
+    with write_transaction():
+        rows.update(end_reason=EndReason.SEALED)
+        rows.close(reapers_live=False)
