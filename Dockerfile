@@ -40,11 +40,10 @@ RUN python3 -m venv /tmp/pip && python3 -m venv --without-pip /opt/archivebox \
 COPY pyproject.toml README.md LICENSE ./
 COPY archivebox archivebox
 RUN /tmp/pip/bin/pip --python /opt/archivebox/bin/python install --quiet --no-cache-dir --no-deps /src
-# Of libraries what is never loaded: symbols, translations (USE_I18N is off), and services of Amazon other than storage and log-in.
+# Of libraries what is never loaded: symbols and translations (USE_I18N is off).
 RUN cd /opt/archivebox/lib/python3*/site-packages \
  && find . -name '*.so' ! -path '*.libs/*' -exec strip --strip-unneeded {} + \
- && find django \( -name '*.po' -o -name '*.mo' \) -delete \
- && find botocore/data -mindepth 1 -maxdepth 1 -type d ! -name s3 ! -name sts ! -name 'sso*' ! -name signin -exec rm -r {} +
+ && find django \( -name '*.po' -o -name '*.mo' \) -delete
 # The programs of plugins that Debian does not have. The collection that asked for them is not kept.
 RUN LIB_DIR=/var/lib/archivebox archivebox --data-dir /tmp/data install \
  && chmod -R g=u /var/lib/archivebox

@@ -209,7 +209,6 @@ HTML
     run --user 911:911 -v "$work/webgl.html:/tmp/webgl.html:ro" "$image" bash -euc '
         node --version; npm --version; git --version; ffmpeg -version | head -1; ffprobe -version | head -1
         chromium --headless --no-sandbox --user-data-dir=/tmp/profile --dump-dom file:///tmp/webgl.html 2>/dev/null | grep "<title>"
-        python -c "from botocore.session import get_session as s; [s().create_client(n, \"eu-west-1\") for n in (\"s3\", \"sts\", \"sso\")]"
         cd /opt/archivebox/lib/python3*/site-packages
         find . -name "*.so" ! -path "*.libs/*" ! -name "*_imagingtk*" | sed -E "s:^\./::; s:\.(cpython|abi3|so).*::; s:/:.:g" >/tmp/modules
         python -c "import importlib, psycopg; [importlib.import_module(name) for name in open(\"/tmp/modules\").read().split()]"

@@ -240,7 +240,7 @@ def _object_store() -> Iterator[Check]:
     except (ConfError, ObjectStoreError) as error:
         yield Check(
             "object store", "error", f"Pages cannot be stored: {error}",
-            "Check STORAGE_URL and the credentials (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY).",
+            "Check STORAGE_URL and the credentials (docs/storage.md).",
         )  # fmt: skip
         return
     waiting = Snapshot.objects.unsealed().filter(reason=Reason.STORE_UNAVAILABLE).count()

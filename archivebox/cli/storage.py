@@ -5,9 +5,17 @@ from archivebox.cli.output import counted
 from archivebox.cli.session import OUR_ERROR, Session
 from archivebox.config.page_storage import has_store, store_at
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.core.page_storage.checking import check_store
-from archivebox.core.page_storage.garbage import StoreGarbage, collect_unknown, collect_unused, collect_uploads
-from archivebox.core.page_storage.moving import MoveReport, copy_objects, fetch_all, store_all
+from archivebox.core.page_storage.maintenance import (
+    MoveReport,
+    StoreGarbage,
+    check_store,
+    collect_unknown,
+    collect_unused,
+    collect_uploads,
+    copy_objects,
+    fetch_all,
+    store_all,
+)
 from archivebox.lib.quantities import size
 from archivebox.storage.shared_files import StorageReport, collect_garbage, share_all_bodies
 

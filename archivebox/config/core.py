@@ -77,7 +77,7 @@ _PLACES = (
         "STORAGE_URL",
         "string",
         "",
-        "Where pages are stored as well: file:///folder or s3://bucket/prefix?endpoint=…&region=…; empty: nowhere else",
+        "Where pages are stored as well: file:///folder or the URL of a bucket (docs/storage.md); empty: nowhere else",
     ),
     _collection_setting(
         "STORAGE_GRACE",

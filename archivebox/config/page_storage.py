@@ -7,10 +7,10 @@ from functools import cache
 from archivebox.config.conffile import ConfError
 from archivebox.config.early import early_settings
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.lib.object_store import ObjectStore, RequestLimits, open_store
+from archivebox.lib.object_store import DEFAULT_LIMITS, ObjectStore, RequestLimits, open_store
 
 FOR_PEOPLE = RequestLimits(connect=3.0, answer=10.0, attempts=2)
-_limits: RequestLimits | None = None
+_limits = DEFAULT_LIMITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +38,13 @@ def has_store() -> bool:
 @cache
 def object_store() -> ObjectStore:
     """The store of STORAGE_URL, which has to be set. ConfError for a URL of no store."""
-    return store_at(storage_settings().url, _limits)
+    return store_at(storage_settings().url)
 
 
-def store_at(url: str, limits: RequestLimits | None = None) -> ObjectStore:
+def store_at(url: str) -> ObjectStore:
     """Any store, by its URL. ConfError."""
     try:
-        return open_store(url, limits)
+        return open_store(url, _limits)
     except ValueError as error:
         raise ConfError(f"STORAGE_URL is {error}.") from error
 

@@ -19,7 +19,7 @@ from archivebox.contract.reasons import Reason
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.note import LONGEST as LONGEST_NOTE
 from archivebox.core.note import Note
-from archivebox.core.page_storage.storing_later import mark_unstored
+from archivebox.core.page_storage.uploading import mark_unstored
 from archivebox.core.snapshot import MOST_TAGS, PATCHED_TEXTS, Snapshot
 from archivebox.core.tags.assign_tags import tag
 from archivebox.crawls.crawl import Crawl

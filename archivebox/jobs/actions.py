@@ -19,7 +19,7 @@ from archivebox.core.intake.parse_input import ParsedInput
 from archivebox.core.intake.recapture import add_versions, recapture
 from archivebox.core.intake.request import CrawlRequest, Requester, Seed
 from archivebox.core.intake.submit import accept
-from archivebox.core.page_storage.copies import drop_note
+from archivebox.core.page_storage.folder import drop_note
 from archivebox.core.page_storage.uploading import disown
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import Tag

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from archivebox.base_models.transient import OF_DATABASE
 from archivebox.config.page_storage import has_store
-from archivebox.core.page_storage.storing_later import store_marked
+from archivebox.core.page_storage.uploading import store_marked
 from archivebox.core.snapshot import Snapshot
 from archivebox.imports.accounts_and_settings import CollectionReader, import_accounts_and_settings
 from archivebox.imports.batch import BatchWriter, Item, PageBatch, PagePlanner
@@ -175,7 +175,7 @@ class ImportPages(JobAction):
         if not has_store() or self._is_store_away:
             return
         try:
-            store_marked(map(UUID, keys), lambda: not self._is_stopped)
+            store_marked(lambda: not self._is_stopped, map(UUID, keys))
         except ObjectStoreError as problem:
             log.warning("%s action=import_not_stored job=%s", problem, self.job.pk)
             self._is_store_away, self._problem = True, NOT_STORED

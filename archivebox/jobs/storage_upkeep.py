@@ -15,9 +15,9 @@ from django.utils import timezone
 from archivebox.base_models.users import system_user
 from archivebox.config.page_storage import has_store, storage_settings
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.core.page_storage.copies import evict
-from archivebox.core.page_storage.garbage import StoreGarbage, collect_unknown, collect_unused, collect_uploads
-from archivebox.core.page_storage.storing_later import store_all_marked
+from archivebox.core.page_storage.folder import evict
+from archivebox.core.page_storage.maintenance import StoreGarbage, collect_unknown, collect_unused, collect_uploads
+from archivebox.core.page_storage.uploading import store_marked
 from archivebox.core.snapshot import Snapshot
 from archivebox.imports.import_folder import remove_left_folders
 from archivebox.imports.sources import is_new, remove_upload, uploaded_keys
@@ -103,7 +103,7 @@ def _is_due(name: str, every: timedelta) -> bool:
 
 def _look_after_copies(may_go_on: Callable[[], bool]) -> None:
     until = time.monotonic() + STORE_SECONDS
-    if stored := store_all_marked(lambda: may_go_on() and time.monotonic() < until):
+    if stored := store_marked(lambda: may_go_on() and time.monotonic() < until):
         log.info("Stored pages that were not stored at their seal action=pages_stored pages=%d", stored)
     if freed := evict(storage_settings().cache):
         log.info("Deleted local copies action=page_copies_evicted bytes=%d", freed)

@@ -92,7 +92,7 @@ def atomic_write(path: Path, data: bytes | str, mode: int = 0o600, *, durable: b
             Path(temporary).unlink()
         raise
     if durable:
-        _fsync(path.parent)
+        fsync_path(path.parent)
 
 
 def read_regular(path: Path | str, most: int) -> bytes:
@@ -186,8 +186,8 @@ def fsync_tree(folder: Path) -> None:
         with suppress(FileNotFoundError):
             is_folder = entry.is_dir(follow_symlinks=False) and os.access(entry, os.R_OK)
             if is_folder or _status_of(entry) is not None:
-                _fsync(Path(entry.path))
-    _fsync(folder)
+                fsync_path(Path(entry.path))
+    fsync_path(folder)
 
 
 def remove_tree(folder: Path) -> None:
@@ -219,7 +219,8 @@ def _opened(folder: Path | str, beside: int | None = None) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _fsync(path: Path) -> None:
+def fsync_path(path: Path) -> None:
+    """Make one file, or the names in a folder, survive a power cut. OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
         os.fsync(descriptor)

@@ -1,15 +1,17 @@
 """Owns where the files of a snapshot are read, as its rows say: in a folder of this machine, or in the object store."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+import stat
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from uuid import UUID
 
 from archivebox.base_models.visibility import ViewerScope, seen_by
 from archivebox.core.models import Snapshot, StoredObject
 from archivebox.core.page_storage.folder import absent_page, fetch_copy
-from archivebox.core.page_storage.stored_file import StoredFile, stored_files
+from archivebox.core.page_storage.stored_file import page_members, read_part
 from archivebox.lib.files import mimetype_of
 from archivebox.replay.files import (
     LONGEST_LISTING,
@@ -22,6 +24,7 @@ from archivebox.replay.files import (
     sort_entries,
 )
 from archivebox.storage.layout import HOOK_RUNS
+from archivebox.storage.page_archive import BlockReader, StoredMember
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,32 +85,34 @@ def open_page_file(snapshot: Snapshot, names: Sequence[str]) -> OpenFile:
 class RemoteFile:
     """A :class:`PageFile` that is read by a range of an object."""
 
-    file: StoredFile
+    stored: StoredObject
+    member: StoredMember
     is_folder: bool = False
 
     @property
     def size(self) -> int:
-        return self.file.size
+        return self.member.size
 
     @property
     def mimetype(self) -> str:
-        return mimetype_of(self.file.name.rpartition("/")[2])
+        return mimetype_of(self.member.name.rpartition("/")[2])
 
     @property
     def etag(self) -> str:
-        return etag_of(self.file.size, self.file.modified)
+        return etag_of(self.member.size, float(self.member.mtime))
 
     def reader(self, start: int, stop: int) -> Callable[[int], bytes]:
-        return _PieceReader(self.file.read(start, stop)).read
+        return BlockReader(read_part(self.stored, self.member, start, stop)).read
 
     def entries(self) -> list[FolderEntry]:
-        raise NotADirectoryError(self.file.name)
+        raise NotADirectoryError(self.member.name)
 
     def local(self) -> OpenFile:
-        with self.file.fetch() as fetched:
-            origin = f"{self.file.row.key} {self.file.name}"
-            descriptor = os.dup(fetched.fileno())
-            return OpenFile(descriptor, self.size, self.file.modified, False, self.mimetype, origin)
+        with TemporaryFile() as file:
+            file.writelines(read_part(self.stored, self.member, 0, self.size))
+            file.seek(0)
+            origin = f"{self.stored.key} {self.member.name}"
+            return OpenFile(os.dup(file.fileno()), self.size, float(self.member.mtime), False, self.mimetype, origin)
 
     def close(self) -> None:
         pass
@@ -136,25 +141,11 @@ class RemoteFolder:
         pass
 
 
-class _PieceReader:
-    """Reads blocks in pieces of the sizes that are asked for."""
-
-    def __init__(self, blocks: Iterator[bytes]) -> None:
-        self._blocks, self._left = blocks, b""
-
-    def read(self, size: int) -> bytes:
-        pieces = []
-        while size > 0 and (block := self._left or next(self._blocks, b"")):
-            piece, self._left = block[:size], block[size:]
-            size -= len(piece)
-            pieces.append(piece)
-        return b"".join(pieces)
-
-
 def _open_stored(stored: StoredObject, names: Sequence[str]) -> PageFile:
-    files, path = stored_files(stored), "/".join(names)
+    """A path that a link is part of names no file."""
+    files, path = [each for each in page_members(stored) if stat.S_ISREG(each.mode)], "/".join(names)
     if (file := next((file for file in files if file.name == path), None)) is not None:
-        return RemoteFile(file)
+        return RemoteFile(stored, file)
     beneath = "".join(f"{name}/" for name in names)
     below = [(file.name[len(beneath) :], file.size) for file in files if file.name.startswith(beneath)]
     if not below and names:

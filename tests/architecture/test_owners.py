@@ -151,10 +151,9 @@ SNAPSHOT_NAMES = {"snapshot", "_snapshot", "page", "_page", "former"}
 OF_PAGE_FOLDERS = {
     "backup/make.py",
     "cli/snapshot.py",
-    "core/page_storage/copies.py",
     "core/page_storage/folder.py",
-    "core/page_storage/moving.py",
-    "core/page_storage/storing_later.py",
+    "core/page_storage/maintenance.py",
+    "core/page_storage/uploading.py",
     "jobs/actions.py",
     "replay/folders.py",
     "search/backend.py",

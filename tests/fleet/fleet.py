@@ -91,7 +91,6 @@ class Fleet:
             "of these with the digest of their row, but for the collection's mark", found["same"], found["files"]
         )
         ledger.note("pages with an object", found["pages"], ledger.pages)
-        ledger.note("unfinished uploads", found["uploads"], 0)
         ledger.figures["bytes in the store"] = f"{found['bytes']:,}"
 
     def stop(self, ledger: FleetLedger) -> None:

@@ -13,14 +13,13 @@ django.setup()
 
 from archivebox.config.collection import open_collection  # noqa: E402 - models can be imported only now
 from archivebox.config.page_storage import object_store  # noqa: E402
-from archivebox.core.page_storage.garbage import (  # noqa: E402
+from archivebox.core.page_storage.maintenance import (  # noqa: E402
     StoreGarbage,
     collect_unknown,
     collect_unused,
     collect_uploads,
 )
-from archivebox.core.page_storage.stored_object import StoredObject  # noqa: E402
-from archivebox.core.page_storage.uploading import COLLECTION  # noqa: E402
+from archivebox.core.page_storage.stored_object import COLLECTION, StoredObject  # noqa: E402
 
 
 def main() -> None:
@@ -40,7 +39,6 @@ def main() -> None:
         "files": sum(map(is_file, left)),
         "pages": pages.values("snapshot").distinct().count(),
         "needed": 1 + pages.count(),
-        "uploads": sum(1 for _ in object_store().uploads("")),
         "bytes": sum(row.size for row in rows.values()),
     }
     print(json.dumps(found))

@@ -13,8 +13,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
-
-import boto3.session
+from urllib.request import Request, urlopen
 
 PYTHON = "/usr/bin/python3"
 """The interpreter that Debian's packages of Swift are for."""
@@ -113,9 +112,11 @@ def make_bucket(server: SwiftServer, name: str) -> None:
 
 
 def create_bucket(endpoint: str, name: str) -> None:
-    """With the credentials of the environment."""
-    client = boto3.session.Session().client("s3", endpoint_url=endpoint, region_name="us-east-1")
-    client.create_bucket(Bucket=name)
+    """By Swift's own API, where a bucket is a container; with the credentials of the environment."""
+    keys = {"X-Auth-User": os.environ["AWS_ACCESS_KEY_ID"], "X-Auth-Key": os.environ["AWS_SECRET_ACCESS_KEY"]}
+    with urlopen(Request(f"{endpoint}/auth/v1.0", headers=keys)) as answer:
+        account, token = answer.headers["X-Storage-Url"], answer.headers["X-Auth-Token"]
+    urlopen(Request(f"{account}/{name}", headers={"X-Auth-Token": token}, method="PUT")).close()
 
 
 def _ended_with_us() -> list[str]:

@@ -1,14 +1,26 @@
-"""Owns where the files of a page are read: in a folder of this machine, fetched from the object store if need be."""
+"""Owns where the files of a page are read: in a folder of this machine, fetched from the object store if need be.
 
+What is fetched, or was stored, is a copy; the longest unused ones are deleted. A note says of which object:
+
+run/page-copies/<id>          {"keys": [...], "size": ..., "changed": ...}; its time is when the copy was last used
+run/page-copies/lock-<ab>     held while a copy of a page whose id ends so is fetched or deleted
+"""
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from uuid import UUID
 
 from archivebox.config.page_storage import has_store, object_store
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.core.page_storage.copies import CopyNote, copy_lock, note_use, read_note, write_note
 from archivebox.core.page_storage.stored_file import damage_as_change, page_members
 from archivebox.core.page_storage.stored_object import StoredObject, current_object
 from archivebox.core.snapshot import Snapshot
-from archivebox.lib.files import remove_tree
+from archivebox.lib.files import atomic_write, locked, remove_tree
 from archivebox.lib.system_calls import sync_file_system
 from archivebox.storage.page_archive import unpack
 from archivebox.storage.shared_files import StorageReport, remove_page, share_bodies
@@ -17,6 +29,8 @@ STORE_UNAVAILABLE = "This page's files are in an object store that does not answ
 """For visitors; the store's own message may name hosts."""
 STORE_RETRY_AFTER = 30
 """Seconds after which visitors are told to ask again (RFC 9110, 10.2.3)."""
+IN_USE = 600.0
+"""Seconds after its last use in which no copy is deleted: somebody may still read in it."""
 
 
 def local_folder(snapshot: Snapshot) -> Path:
@@ -30,21 +44,17 @@ def local_folder(snapshot: Snapshot) -> Path:
 
 
 def absent_page(snapshot: Snapshot) -> StoredObject | None:
-    """The object of a page whose files are not on this machine, or are older here; None: they are here, or nowhere."""
-    return missing_page(snapshot) if has_store() else None
-
-
-def missing_page(snapshot: Snapshot) -> StoredObject | None:
     """What has to be fetched before the files of a page can be read; None: they are here, or nowhere."""
-    current = current_object(snapshot.pk)
-    if current is None:
+    if not has_store() or (current := current_object(snapshot.pk)) is None:
         return None
-    note_use(snapshot.pk)  # before the look at the folder: see evict
+    with suppress(FileNotFoundError):  # before the look at the folder: see _move_away
+        os.utime(note_path(snapshot.pk))
     note = read_note(snapshot.pk)
     if note is not None:
         is_here = current.key in note.keys and snapshot.path.is_dir()
     else:  # it may be captured here, and not from a copy
-        is_here = snapshot.path.is_dir() and not _is_sealed(snapshot)
+        is_sealed = Snapshot.objects.filter(pk=snapshot.pk, status=Snapshot.StatusChoices.SEALED).exists()
+        is_here = snapshot.path.is_dir() and not is_sealed
     return None if is_here else current
 
 
@@ -85,5 +95,102 @@ def _fetch(folder: Path, stored: StoredObject) -> None:
         remove_page(former)
 
 
-def _is_sealed(snapshot: Snapshot) -> bool:
-    return Snapshot.objects.filter(pk=snapshot.pk, status=Snapshot.StatusChoices.SEALED).exists()
+# --- notes ------------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class CopyNote:
+    """The objects whose files a folder may have; two around a seal, of which the later may not be on record yet."""
+
+    keys: tuple[str, ...]
+    size: int
+    changed: bool = False
+    """Whether something was, or may be, written into it since: it may not be deleted."""
+    is_kept: bool = False
+    """Whether it stays however large the copies are: the store is to be given up."""
+
+
+def note_path(snapshot: UUID) -> Path:
+    return DATA_FOLDER.page_copies / str(snapshot)
+
+
+def read_note(snapshot: UUID) -> CopyNote | None:
+    """The note of a page; None where its folder is no copy, or its note is damaged."""
+    try:
+        found = json.loads(note_path(snapshot).read_bytes())
+        return CopyNote(tuple(found["keys"]), int(found["size"]), bool(found["changed"]), bool(found["is_kept"]))
+    except (FileNotFoundError, ValueError, TypeError, KeyError):
+        return None
+
+
+def write_note(snapshot: UUID, note: CopyNote) -> None:
+    """The write counts as a use."""
+    DATA_FOLDER.page_copies.mkdir(mode=0o700, exist_ok=True)
+    atomic_write(note_path(snapshot), json.dumps(asdict(note)))
+
+
+def drop_note(snapshot: UUID) -> None:
+    """Have a folder be no copy any more."""
+    note_path(snapshot).unlink(missing_ok=True)
+
+
+def noted_copies() -> Iterator[UUID]:
+    return (UUID(path.name) for path in DATA_FOLDER.page_copies.glob("*-*-*-*-????????????"))
+
+
+@contextmanager
+def copy_lock(snapshot: UUID, *, blocking: bool = True) -> Iterator[bool]:
+    """Held by whoever fetches or deletes the copy; False: somebody else does so."""
+    DATA_FOLDER.page_copies.mkdir(mode=0o700, exist_ok=True)
+    with locked(DATA_FOLDER.page_copies / f"lock-{snapshot.hex[-2:]}", blocking=blocking) as descriptor:
+        yield descriptor is not None
+
+
+# --- deleting copies --------------------------------------------------------------------------------------------------
+def evict(limit: int) -> int:
+    """Delete copies, the longest unused first, until the rest has at most ``limit`` bytes; the bytes deleted.
+
+    One stays that is at work, changed, used of late, or not what its page has in the store. That of no page goes.
+    """
+    found = []
+    for key in noted_copies():
+        with suppress(FileNotFoundError):
+            used_at, note = note_path(key).stat().st_mtime, read_note(key)
+            if note is not None and not (note.changed or note.is_kept):
+                found.append((used_at, note.size, key))
+    total, deleted = sum(size for _, size, _ in found), 0
+    for used_at, size, key in sorted(found):
+        if total - deleted <= limit or time.time() - used_at < IN_USE:
+            break
+        if _delete_copy(key):
+            deleted += size
+    return deleted
+
+
+def _delete_copy(key: UUID) -> bool:
+    snapshot, current = Snapshot.objects.filter(pk=key).first(), current_object(key)
+    with copy_lock(key, blocking=False) as is_ours:
+        note = read_note(key)
+        if not is_ours or note is None or note.changed:
+            return False
+        if snapshot is None:
+            drop_note(key)
+            return True
+        is_stored = current is not None and note.keys == (current.key,)
+        if not is_stored or snapshot.status != Snapshot.StatusChoices.SEALED or snapshot.owner is not None:
+            return False
+        return _move_away(snapshot)
+
+
+def _move_away(snapshot: Snapshot) -> bool:
+    """A reader notes its use before it looks for the folder: if one did so meanwhile, the folder comes back."""
+    folder, aside = snapshot.path, snapshot.path.with_name(f".{snapshot.pk}.evicted")
+    try:
+        folder.rename(aside)
+    except FileNotFoundError:
+        drop_note(snapshot.pk)
+        return True
+    if time.time() - note_path(snapshot.pk).stat().st_mtime < IN_USE:
+        aside.rename(folder)
+        return False
+    drop_note(snapshot.pk)
+    remove_page(aside)
+    return True

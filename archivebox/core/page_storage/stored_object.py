@@ -14,6 +14,10 @@ from django.db.models import Q
 from archivebox.base_models.rows import Row
 from archivebox.base_models.work import lease_clock
 
+COLLECTION = "collection/"
+"""How the key of the one object begins that says whose store it is."""
+PAGES = "pages/"
+"""How the keys of pages begin."""
 _CURRENT = Q(snapshot__isnull=False, stored_at__isnull=False, unused_at__isnull=True)
 _UNUSED = Q(unused_at__isnull=False)
 _UPLOADING = Q(stored_at__isnull=True)
@@ -44,6 +48,7 @@ class StoredObject(Row):
     directory = models.CharField(max_length=64, default="", help_text="SHA-256 of its list of files and their hashes")
     snapshot = models.UUIDField(null=True, help_text="the page whose files it has; null: it says whose store it is")
     machine = models.UUIDField(null=True, help_text="which has uploaded it, or does")
+    # Empty since uploads start again; it stays, because collections have the column.
     upload = models.CharField(max_length=400, default="", help_text="the store's id of an upload that can be resumed")
     stored_at = models.DateTimeField(null=True, help_text="null: it is being uploaded, or that was cut short")
     unused_at = models.DateTimeField(null=True, help_text="since when nothing needs it; it is deleted after a grace")
@@ -63,6 +68,10 @@ class StoredObject(Row):
 
     def __str__(self) -> str:
         return self.key
+
+    @property
+    def is_in_use(self) -> bool:
+        return self.stored_at is not None and self.unused_at is None and not self.is_deleted
 
     @property
     def page(self) -> UUID:

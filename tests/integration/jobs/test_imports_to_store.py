@@ -10,10 +10,13 @@ import pytest
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.users import system_user
 from archivebox.core.models import Snapshot, StoredObject
-from archivebox.core.page_storage.copies import note_path, read_note
-from archivebox.core.page_storage.folder import local_folder
-from archivebox.core.page_storage.storing_later import ABANDONED, mark_unstored, store_all_marked
-from archivebox.core.page_storage.uploading import begin_upload, read_contents
+from archivebox.core.page_storage.folder import local_folder, note_path, read_note
+from archivebox.core.page_storage.uploading import (
+    ABANDONED,
+    begin_upload,
+    mark_unstored,
+    store_marked,
+)
 from archivebox.imports.readers import open_reader
 from archivebox.jobs.inspecting import begin_import
 from archivebox.jobs.models import Job
@@ -58,16 +61,16 @@ def test_an_import_goes_on_without_a_store_and_is_stored_later(store: Path, tmp_
     assert stored() == set()
     store.with_name("aside").rename(store)
     page = Snapshot.objects.all()[0]
-    begin_upload(page.pk, read_contents(page.path))  # and killed
-    assert (store_all_marked(lambda: True), stored() == pages()) == (2, True)
-    assert store_all_marked(lambda: True) == 0
+    begin_upload(page.pk)  # and killed
+    assert (store_marked(lambda: True), stored() == pages()) == (2, True)
+    assert store_marked(lambda: True) == 0
 
 
 def test_the_upkeep_stores_what_an_import_could_not_and_stops_when_told(store: Path, tmp_path: Path) -> None:
     store.rename(store.with_name("aside"))
     imported(tmp_path / "old")
     store.with_name("aside").rename(store)
-    assert (store_all_marked(lambda: False), stored()) == (0, set())
+    assert (store_marked(lambda: False), stored()) == (0, set())
     first, second = Snapshot.objects.all()
     shutil.rmtree(first.path)  # it cannot be read
     StoreUpkeep().run_if_due()
@@ -80,5 +83,5 @@ def test_a_mark_that_a_killed_import_has_left_goes_after_a_day() -> None:
     mark_unstored([new, old])
     long_ago = time.time() - ABANDONED.total_seconds() - 1
     os.utime(note_path(old), (long_ago, long_ago))
-    assert store_all_marked(lambda: True) == 0
+    assert store_marked(lambda: True) == 0
     assert (note_path(new).exists(), note_path(old).exists()) == (True, False)

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.lib.object_store import ObjectStore, open_store
-from archivebox.lib.object_store.folder import FolderStore
+from archivebox.lib.object_store import FolderStore, ObjectStore, open_store
 from tests.suite.swift import SwiftServer, make_bucket, swift_server
 
 BUCKET = "archive"
@@ -38,11 +37,9 @@ def bucket_store(shared_client: ObjectStore) -> Iterator[ObjectStore]:
     """An empty store on the server."""
     yield shared_client
     shared_client.delete([each.key for each in shared_client.list("")])
-    for each in shared_client.uploads(""):
-        shared_client.abort_upload(each.key, each.upload)
 
 
-@pytest.fixture(params=["folder", "s3"])
+@pytest.fixture(params=[pytest.param("folder", marks=pytest.mark.default), "s3"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> ObjectStore:
     """An empty store of each kind."""
     if request.param == "folder":

@@ -93,7 +93,7 @@ def test_add_loads_no_readers_exports_or_web_pages() -> None:
     body = (
         "import django; django.setup()\n"
         "import sys, archivebox.cli.add\n"
-        "print(*(name for name in ('archivebox.imports.readers', 'archivebox.export', 'archivebox.web', 'boto3')"
+        "print(*(name for name in ('archivebox.imports.readers', 'archivebox.export', 'archivebox.web', 'obstore')"
         " if name in sys.modules))\n"
     )
     env = {**os.environ, "DJANGO_SETTINGS_MODULE": "archivebox.config.settings"}

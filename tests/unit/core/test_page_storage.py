@@ -19,20 +19,31 @@ from pytest_django import DjangoAssertNumQueries
 from archivebox.config import page_storage
 from archivebox.config.page_storage import forget_store, store_at
 from archivebox.core.models import Snapshot, StoredObject
-from archivebox.core.page_storage import copies
-from archivebox.core.page_storage.checking import check_store
-from archivebox.core.page_storage.copies import evict, note_path
-from archivebox.core.page_storage.folder import expect_changes, local_folder
-from archivebox.core.page_storage.garbage import StoreGarbage, collect_unknown, collect_unused, collect_uploads
-from archivebox.core.page_storage.moving import MoveReport, copy_objects, fetch_all, store_all
+from archivebox.core.page_storage import folder as page_folder
+from archivebox.core.page_storage.folder import evict, expect_changes, local_folder, note_path
+from archivebox.core.page_storage.maintenance import (
+    MoveReport,
+    StoreGarbage,
+    check_store,
+    collect_unknown,
+    collect_unused,
+    collect_uploads,
+    copy_objects,
+    fetch_all,
+    store_all,
+)
 from archivebox.core.page_storage.uploading import (
     begin_upload,
     disown,
-    read_contents,
     store_page,
 )
-from archivebox.lib.object_store import ObjectStoreError, RequestLimits, StoreRefusedError, StoreUnavailableError
-from archivebox.lib.object_store.folder import FolderStore
+from archivebox.lib.object_store import (
+    FolderStore,
+    ObjectStoreError,
+    RequestLimits,
+    StoreRefusedError,
+    StoreUnavailableError,
+)
 from archivebox.replay.files import NotThereError
 from archivebox.replay.folders import open_page_file
 from archivebox.storage.layout import DataFolder
@@ -67,10 +78,9 @@ def test_machines_that_store_their_first_pages_at_once_mark_the_store_once() -> 
     barrier = Barrier(len(pages))
 
     def begin(page: Snapshot) -> UUID:
-        contents = read_contents(page.path)
         barrier.wait()
         try:
-            return begin_upload(page.pk, contents).collection.pk
+            return begin_upload(page.pk).collection.pk
         finally:
             connections.close_all()
 
@@ -179,14 +189,14 @@ def test_a_fetch_that_fails_leaves_nothing(store: Path, *, away: bool) -> None:
 
 def test_the_longest_unused_copies_are_deleted(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     del store
-    monkeypatch.setattr(copies, "IN_USE", 0.5)
+    monkeypatch.setattr(page_folder, "IN_USE", 0.5)
     pages = [stored(f"https://example.com/{number}") for number in range(4)]
     unstored = sealed("https://example.com/unstored")
     expect_changes(pages[0])
     for page in pages[1:]:
         os.utime(note_path(page.pk), (0, time.time() - 100 + page.pk.int % 2))
     os.utime(note_path(pages[2].pk), (0, 0))
-    size = copies.read_note(pages[1].pk).size  # type: ignore[union-attr]  # it has one
+    size = page_folder.read_note(pages[1].pk).size  # type: ignore[union-attr]  # it has one
     assert evict(2 * size) == size
     assert [page.path.is_dir() for page in pages] == [True, True, False, True]
     evict(0)
@@ -210,7 +220,7 @@ def test_objects_of_deleted_pages_go_and_others_stay(store: Path) -> None:
 
 def test_uploads_that_nobody_continues_are_deleted(store: Path) -> None:
     page = sealed()
-    begin_upload(page.pk, read_contents(page.path))
+    begin_upload(page.pk)
     assert (len(keys()), objects(store)) == (1, [])
     assert collect().uploads == 1
     assert keys() == []
@@ -299,7 +309,7 @@ def test_a_store_is_verified_by_its_listing(store: Path, monkeypatch: pytest.Mon
         (store / key).parent.mkdir(parents=True)
         (store / key).write_bytes(b"page")
         StoredObject.objects.create(key=key, size=4, snapshot=uuid4(), stored_at=timezone.now())
-    begin_upload(page.pk, read_contents(page.path))  # in no store yet
+    begin_upload(page.pk)  # in no store yet
     asked: list[str] = []
     monkeypatch.setattr(FolderStore, "size_of", lambda _, key: asked.append(key))
     verdict = check_store(digests=False)

@@ -10,11 +10,9 @@ from typing import Any
 import pytest
 
 from archivebox.core.models import Snapshot
-from archivebox.core.page_storage.copies import note_path
+from archivebox.core.page_storage.folder import note_path
 from archivebox.core.page_storage.uploading import store_page
-from archivebox.lib.object_store import ObjectStoreError
-from archivebox.lib.object_store.folder import FolderStore
-from archivebox.lib.object_store.interface import BLOCK
+from archivebox.lib.object_store import BLOCK, FolderStore, ObjectStoreError
 from archivebox.replay import capability
 from archivebox.replay.answer import CHUNK
 from archivebox.replay.folders import PageFiles, files_of

@@ -20,7 +20,7 @@ from archivebox.contract.reasons import Reason
 from archivebox.contract.records import Record
 from archivebox.core.archiveresult import FIRST_BACK_OFF, ArchiveResult, earliest_retry
 from archivebox.core.intake.add_urls import add_found_urls
-from archivebox.core.page_storage.folder import expect_changes, missing_page
+from archivebox.core.page_storage.folder import absent_page, expect_changes
 from archivebox.core.page_storage.stored_object import StoredObject
 from archivebox.core.page_storage.uploading import PageUpload, adopt
 from archivebox.core.snapshot import Snapshot
@@ -167,7 +167,7 @@ def load(snapshot_id: UUID, owner: UUID) -> Loaded | None:
     if snapshot.attempts and quarantine(Lease(Snapshot, snapshot_id, owner, snapshot.fence)):
         return None
     is_retry = snapshot.status == Snapshot.StatusChoices.SEALED
-    missing = missing_page(snapshot) if has_store() else None
+    missing = absent_page(snapshot)
     if missing is None:
         expect_changes(snapshot)
     with write_transaction():
