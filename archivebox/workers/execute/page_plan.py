@@ -419,7 +419,7 @@ class PagePlan(HookPlan):
     def _is_had_already(self, item: Planned, result: Outcome) -> bool:
         """Whether the page itself was kept before, and only what is still missing of it wanted this visit."""
         is_had = item.final_status in CAME and not any(map(was_refused, self.navigations))
-        return is_had and (result.reason in NOT_THE_PAGE or self.facts.nothing_came)
+        return item.hook.is_navigation and is_had and (result.reason in NOT_THE_PAGE or self.facts.nothing_came)
 
     def _put_off(self, navigation: Planned, retry_at: datetime | None, *, counts: bool) -> None:
         """Have all that was to come after it wait for the same moment; what is made of files is made."""
