@@ -1,4 +1,5 @@
 from datetime import timedelta
+from typing import NoReturn
 
 import pytest
 from django.db import DatabaseError
@@ -114,7 +115,7 @@ class TestFence:
                 proxy = True
                 app_label = "core"
 
-            def run(self) -> None:
+            def queue_hooks(self) -> NoReturn:
                 raise DatabaseError("the disk is full")
 
         item.__class__ = Broken
