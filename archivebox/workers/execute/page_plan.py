@@ -82,6 +82,8 @@ class PagePlan(HookPlan):
         """Whether who held it said that it went away permanently."""
         self._opened_at: datetime | None = None
         """When it was opened anew; None: never in this worker's hands."""
+        self._again: tuple[Planned, datetime | None, bool] | None = None
+        """The navigation for whose next try all waits that needs the page, when, and whether waiting is an attempt."""
         self._yielded_for: Planned | None = None
         """The hook that waits for a server, for which the page stands aside."""
         self.phase = Phase.STEPS
@@ -281,10 +283,12 @@ class PagePlan(HookPlan):
                 self._follow(event, earlier)
             case Done(Requeue(item=item)):
                 item.status, item.has_run = "queued", False
+                self._put_off([item])
                 self._was_judged(item)
             case Done(KeepEarlier(item=item), at=retry_at):
                 item.status, self.facts = item.final_status, self._known_before
-                self._put_off(item, retry_at, counts=True)
+                self._again = (item, retry_at, True)
+                self._put_off(self.planned)
                 self._was_judged(item)
             case Happened(Sign.TAKEN_OVER):
                 self.step = min((item.hook.step for item in self.planned if not item.is_settled), default=LAST_STEP)
@@ -364,9 +368,10 @@ class PagePlan(HookPlan):
             self.facts = replace(self.facts, http_status=event.http_status)
         if event.action.of_run and item.hook.is_navigation:
             if item.status == "backoff" and was_refused(item):
-                self._put_off(item, item.retry_at, counts=False)
+                self._again = (item, item.retry_at, False)
+                self._put_off(self.planned)
             elif item.status in CAME:
-                self._known_before = self.facts
+                self._known_before, self._again = self.facts, None
                 if split(earlier)[0] in NOT_THE_PAGE:
                     self._make_page_anew(item)
         self._was_judged(item)
@@ -402,7 +407,7 @@ class PagePlan(HookPlan):
     def _open_anew(self, at: datetime | None) -> None:
         """Run all session hooks anew; what they come to this time is their result, and the only one that counts."""
         self.times_opened += 1
-        self.is_lost, self._opened_at = False, at
+        self.is_lost, self._opened_at, self._again = False, at, None
         for item in self.sessions:
             if item.status in {"skipped", "queued"} or item.is_running:
                 continue
@@ -421,10 +426,13 @@ class PagePlan(HookPlan):
         is_had = item.final_status in CAME and not any(map(was_refused, self.navigations))
         return item.hook.is_navigation and is_had and (result.reason in NOT_THE_PAGE or self.facts.nothing_came)
 
-    def _put_off(self, navigation: Planned, retry_at: datetime | None, *, counts: bool) -> None:
-        """Have all that was to come after it wait for the same moment; what is made of files is made."""
+    def _put_off(self, items: Iterable[Planned]) -> None:
+        """Have what needs the page wait for its navigation's next try, if there is one; what is made of files is."""
+        if self._again is None:
+            return
+        navigation, retry_at, counts = self._again
         result = Outcome(Status.FAILED, Reason.NOTHING_CAME, retry=True, counts=counts)
-        for item in self.planned:
+        for item in items:
             if not item.is_queued or item is navigation or _needs_no_page(item):
                 continue
             if item.replay:
