@@ -59,8 +59,7 @@ def by_password(request: HttpRequest, username: str) -> LoginAttempt:
 
 def account_name(typed: str) -> str:
     """The name that the log-in's form looks up: spaces around it and full-width letters lead to the same account."""
-    name: str = UsernameField(max_length=150).to_python(typed)
-    return name
+    return UsernameField(max_length=150).to_python(typed) or ""
 
 
 def own_password_problem(request: HttpRequest, user: User, given: str) -> tuple[str, int]:
