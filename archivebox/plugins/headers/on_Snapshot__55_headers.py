@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from archivebox.plugins.base import Hook, failed, noresults, succeeded, write_atomically
+from archivebox.plugins.base import Hook, noresults, succeeded, try_again, write_atomically
 from archivebox.plugins.base.responses import Archive, Response
 
 FILE = "headers.json"
@@ -49,7 +49,7 @@ def main() -> None:
     hops = chain(documents)
     last = hops[-1]
     if not last.status:
-        failed(f"the server gave no answer: {last.error}")
+        try_again(f"the server gave no answer: {last.error}")  # also where a process of the browser was killed
     record = {
         "url": Hook.from_argv().url,
         "final_url": last.url,

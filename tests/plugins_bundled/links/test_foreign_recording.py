@@ -63,6 +63,16 @@ def test_the_plugin_that_records_is_found_by_its_role(tmp_path: Path) -> None:
     }
 
 
+def test_headers_are_looked_for_again_where_the_page_broke_off_before_its_answer(tmp_path: Path) -> None:
+    entry = {"session": "s", "url": "http://site.test/", "method": "GET", "status": 0, "error": "net::ERR_FAILED"}
+    entry |= {"main": True, "time": "2026-11-23T15:00:00Z", "request_headers": {}}
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "index.jsonl").write_text(json.dumps(entry) + "\n")
+    _, out, err = run("headers", tmp_path, RECORDING_PLUGIN="mine")
+    record = json.loads(out.splitlines()[-1])
+    assert (record["status"], record["retry"]) == ("failed", "later"), err
+
+
 @pytest.mark.parametrize(
     "plugin", ["trafilatura", "htmltotext", "parse_html_urls", "parse_txt_urls", "parse_rss_urls", "quality"]
 )
