@@ -444,7 +444,9 @@ class PagePlan(HookPlan):
     def _make_page_anew(self, navigation: Planned) -> None:
         """Run again what was made of that which was shown before, in folders without it."""
         for item in self.planned:
-            if not (item.hook.session or item.is_queued or item.is_running) and _is_of_page(item, navigation):
+            was_put_off = item.status == "backoff" and split(item.reason)[0] is Reason.NOTHING_CAME
+            is_over = not (item.is_queued or item.is_running) and (was_put_off or not item.hook.session)
+            if is_over and _is_of_page(item, navigation):
                 self.decided.append(Requeue(item, removes_files=not item.hook.derived))
 
     # --- what follows the last step -----------------------------------------------------------------------------

@@ -150,10 +150,10 @@ def test_a_navigation_that_is_tried_again_has_its_page_opened_again() -> None:
 
 
 def test_what_is_promised_of_a_page_holds_in_random_lives() -> None:
-    """The last two: a listener that ended early put off the rest, where nothing had come the time before; and what an
-    earlier worker had left began after its navigation had been put off.
+    """The last three: a listener that ended early put off the rest, where nothing had come the time before; what an
+    earlier worker had left began after its navigation had been put off; a page that came early was not settled.
     """
-    assert failures([*range(LIVES), 6331, 33767]) == []
+    assert failures([*range(LIVES), 6331, 33767, 89389]) == []
 
 
 @pytest.mark.slow
