@@ -49,6 +49,10 @@ class Status(StrEnum):
     QUEUED = "queued"
 
 
+FINAL_STATUSES = frozenset({"succeeded", "noresults", "failed", "skipped"})
+"""Of results that are not run again by themselves."""
+
+
 class Retry(StrEnum):
     """What a hook that failed may say of trying again: ``"retry"`` in its ``ArchiveResult`` record."""
 

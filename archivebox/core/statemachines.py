@@ -6,6 +6,7 @@ from statemachine import State
 
 from archivebox.base_models.transitions import TransitionTable, transition
 from archivebox.base_models.work import RELEASE_COLUMNS, REQUEUE_COLUMNS, WorkMachine
+from archivebox.contract.outcomes import FINAL_STATUSES
 from archivebox.contract.reasons import Reason
 
 
@@ -53,7 +54,7 @@ class ArchiveResultMachine(TransitionTable):
     back_off = transition("queued", "started", to="backoff")
     requeue = transition("started", "backoff", "failed", "skipped", "noresults", "succeeded", to="queued")
 
-    FINAL = frozenset({"succeeded", "noresults", "failed", "skipped"})
+    FINAL = FINAL_STATUSES
     OPEN = frozenset({"queued", "started"})
     BY_STATUS: ClassVar[dict[str, str]] = {
         "started": "start",

@@ -19,7 +19,7 @@ from archivebox.contract.applies import PageFacts
 from archivebox.contract.binaries import BinaryRequest
 from archivebox.contract.failures import BY_KILL
 from archivebox.contract.hook import Hook
-from archivebox.contract.outcomes import Status, could_not_start
+from archivebox.contract.outcomes import FINAL_STATUSES, Status, could_not_start
 from archivebox.contract.reasons import split
 from archivebox.contract.records import EndReason
 from archivebox.testing.simulated_hooks import (
@@ -34,7 +34,6 @@ from archivebox.testing.simulated_hooks import (
 from archivebox.workers.execute.hook_plan import LatestRun, is_unjudged
 from archivebox.workers.execute.page_plan import PagePlan
 from archivebox.workers.execute.plan_events import (
-    FINAL,
     Action,
     AwaitProgram,
     BeginStep,
@@ -141,7 +140,7 @@ class Life:
             else:
                 self._something_happens(self.worker)
         for name, row in self.rows.results.items():
-            self.promise(row.status in FINAL, f"{name} has no result")
+            self.promise(row.status in FINAL_STATUSES, f"{name} has no result")
             by_kill = row.status == "failed" and split(row.reason)[0] in BY_KILL and row.attempts < MAX_ATTEMPTS
             self.promise(not by_kill, f"{name} has failed permanently by what passes")
 
@@ -250,7 +249,7 @@ class SimulatedWorker:
             if is_unjudged(hook, row.status, row.settled_at, row.run, latest):
                 if run is not None:
                     self.of[item] = run
-                elif row.status not in FINAL:
+                elif row.status not in FINAL_STATUSES:
                     item.status = "queued"
             elif is_due:
                 item.status = "queued"
@@ -303,7 +302,7 @@ class SimulatedWorker:
             case Settle():
                 return self._settle(action)
             case Requeue(item=item):
-                if self.pending[item.hook.file_name].status in FINAL:
+                if self.pending[item.hook.file_name].status in FINAL_STATUSES:
                     self.life.may_run_again.add(item.hook.file_name)
                 self._write(item.hook, status="queued", retry_at=self.life.now, reason=action.reason)
                 if action.was_cut_off:
@@ -462,7 +461,7 @@ class SimulatedWorker:
         alive = [run.hook.file_name for run in self.life.runs if run.is_alive]
         self.life.promise(not alive, f"runs after the seal: {alive}")
         for name, row in self.life.rows.results.items():
-            is_closed = row.status in FINAL or (row.status == "backoff" and row.retry_at is not None)
+            is_closed = row.status in FINAL_STATUSES or (row.status == "backoff" and row.retry_at is not None)
             self.life.promise(is_closed, f"{name} is open at the seal")
         self._check_derived()
 
@@ -480,7 +479,10 @@ class SimulatedWorker:
         had = [run for run in own if run.fate == "succeeded" and run.exit_code == 0 and run.told is None]
         again = hook.session or hook.derived or hook.file_name in self.life.may_run_again
         promise(again or not had, f"{hook.file_name} has succeeded and runs again")
-        promise(again or self.pending[hook.file_name].status not in FINAL, f"{hook.file_name} is final and runs again")
+        promise(
+            again or self.pending[hook.file_name].status not in FINAL_STATUSES,
+            f"{hook.file_name} is final and runs again",
+        )
         for other, run in self.of.items():
             shared = set(other.holds) & set(hook.exclusive)
             promise(not run.is_alive or not shared, f"{hook.file_name} and {run.hook.file_name} both hold {shared}")

@@ -13,12 +13,11 @@ from uuid import UUID
 
 from archivebox.contract.binaries import BinaryRequest
 from archivebox.contract.hook import Hook
-from archivebox.contract.outcomes import Outcome, Status
+from archivebox.contract.outcomes import FINAL_STATUSES, Outcome, Status
 from archivebox.contract.records import EndReason
 from archivebox.testing.simulated_hooks import BrokenPromiseError, SimulatedRun, broken_in, end_of, hook_named
 from archivebox.workers.execute.crawl_plan import MOST_RESTARTS, CrawlRunPlan, ran_with
 from archivebox.workers.execute.plan_events import (
-    FINAL,
     Action,
     AwaitProgram,
     Done,
@@ -213,11 +212,11 @@ class CrawlLife:
         for item in self.plan.planned:
             name, run = item.hook.file_name, self.of.get(item)
             if not item.hook.background:
-                self.promise(item.status in FINAL, f"it is ready before {name} has ended")
+                self.promise(item.status in FINAL_STATUSES, f"it is ready before {name} has ended")
             elif item.hook.ready and run is not None:
                 self.promise(run.is_ready or item.is_late, f"it is ready before {name} is")
             elif item.hook.ready:
-                self.promise(item.status in FINAL, f"it is ready while {name} is to be started again")
+                self.promise(item.status in FINAL_STATUSES, f"it is ready while {name} is to be started again")
 
 
 def _hooks_of_crawl(dice: random.Random) -> Iterator[Hook]:

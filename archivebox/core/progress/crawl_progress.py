@@ -14,6 +14,7 @@ from archivebox.base_models.counting import CountOf
 from archivebox.base_models.visibility import ViewerScope, seen_by
 from archivebox.base_models.work import HELD
 from archivebox.contract.failures import NOT_THE_PAGE
+from archivebox.contract.outcomes import FINAL_STATUSES
 from archivebox.contract.presentation import CONTENT
 from archivebox.contract.reasons import Reason, split
 from archivebox.contract.verdicts import State
@@ -174,7 +175,7 @@ class PageNow(NamedTuple):
 
     @property
     def done(self) -> int:
-        return sum(state.status in FINAL for state in self.plugin_states)
+        return sum(state.status in FINAL_STATUSES for state in self.plugin_states)
 
     @property
     def told(self) -> list[PluginState]:
@@ -202,7 +203,6 @@ NEVER_MEANT = frozenset(
     {Reason.DISABLED, Reason.NOT_CHOSEN, Reason.OTHER_ENGINE, Reason.NOT_APPLICABLE, Reason.PRIVATE_PAGE}
 )
 """Reasons of hooks that were not to run at all: they say nothing of how far a page is."""
-FINAL = ("succeeded", "noresults", "failed", "skipped")
 TELLING = ("started", "failed", "backoff", "queued", "succeeded", "noresults", "skipped")
 READ = 500
 """Pages whose results are in memory at a time."""

@@ -14,12 +14,20 @@ from archivebox.contract.binaries import BinaryRequest
 from archivebox.contract.failures import NOT_THE_PAGE
 from archivebox.contract.hook import TAB, Hook
 from archivebox.contract.hooknames import LAST_STEP
-from archivebox.contract.outcomes import CUT_OFF, OF_THE_ADDRESS, PAGE_LOST, Outcome, Status, failure, outcome
+from archivebox.contract.outcomes import (
+    CUT_OFF,
+    FINAL_STATUSES,
+    OF_THE_ADDRESS,
+    PAGE_LOST,
+    Outcome,
+    Status,
+    failure,
+    outcome,
+)
 from archivebox.contract.reasons import Reason, split
 from archivebox.workers.execute.hook_plan import HookPlan
 from archivebox.workers.execute.plan_events import (
     CAME,
-    FINAL,
     Action,
     Done,
     Ended,
@@ -272,7 +280,7 @@ class PagePlan(HookPlan):
 
     def apply(self, event: Event) -> None:
         """Take note of what has happened, and decide what follows from it."""
-        if isinstance(event, Started) and event.item.status in FINAL:
+        if isinstance(event, Started) and event.item.status in FINAL_STATUSES:
             event.item.replay, event.item.final_status = True, event.item.status  # taken over as it was replayed
         earlier = event.action.item.reason if isinstance(event, Settled) else ""
         super().apply(event)
@@ -412,7 +420,7 @@ class PagePlan(HookPlan):
             if item.status in {"skipped", "queued"} or item.is_running:
                 continue
             item.attempts = max(0, item.attempts - 1)
-            item.final_status, item.replay = item.status, item.status in FINAL
+            item.final_status, item.replay = item.status, item.status in FINAL_STATUSES
             item.status, item.has_run, item.is_late = "queued", False, False
         self.step = min((item.hook.step for item in self.sessions), default=self.step)
 

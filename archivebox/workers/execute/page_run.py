@@ -18,7 +18,7 @@ from django.utils import timezone
 from archivebox.config.resolve import Resolved
 from archivebox.contract.applies import PageFacts
 from archivebox.contract.hook import Hook
-from archivebox.contract.outcomes import Outcome, Status, failure
+from archivebox.contract.outcomes import FINAL_STATUSES, Outcome, Status, failure
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
 from archivebox.core.archiveresult import ArchiveResult, back_off, settled_columns, store_unless_told, told_by_result
@@ -40,7 +40,6 @@ from archivebox.workers.execute.page.sealing import LINKED, Sealing
 from archivebox.workers.execute.page.storing import InterruptedStoringError, PageStoring
 from archivebox.workers.execute.page_plan import PagePlan
 from archivebox.workers.execute.plan_events import (
-    FINAL,
     Action,
     BeginStep,
     Done,
@@ -112,7 +111,7 @@ class PageRun(PlannedItem):
         self._link_task: asyncio.Task[None] | None = None
         self._is_interrupted = False
         for row, item in loaded.running:
-            if item.status not in FINAL:  # its start may not have been committed
+            if item.status not in FINAL_STATUSES:  # its start may not have been committed
                 self._change(item, "started", {"start_ts": row.started_at, "process_id": row.pk})
             if started := self.runs.resume_run(item, row):
                 self.note(started)

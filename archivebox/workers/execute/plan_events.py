@@ -14,12 +14,11 @@ from archivebox.contract.applies import PageFacts
 from archivebox.contract.binaries import BinaryRequest
 from archivebox.contract.hook import TAB, Hook
 from archivebox.contract.ordering import OUTPUT_STEP
-from archivebox.contract.outcomes import EndedRun, Outcome, Status
+from archivebox.contract.outcomes import FINAL_STATUSES, EndedRun, Outcome, Status
 
 CAME = frozenset({"succeeded", "noresults"})
 """Results of a navigation that found the page; those of hooks that say nothing are without results."""
-FINAL = frozenset({"succeeded", "noresults", "failed", "skipped"})
-SETTLED = FINAL | {"backoff"}
+SETTLED = FINAL_STATUSES | {"backoff"}
 """Final, or waiting for a retry that does not hold up this pass."""
 SKIPPED = Outcome(Status.SKIPPED, counts=False)
 
