@@ -190,16 +190,20 @@ class Process(OwnProcess):
     # --- commands of ours ----------------------------------------------------------------------------------------
 
     @classmethod
+    def of_ours(cls, kind: str, *words: str, parent: "Process | None" = None, **columns: Any) -> Self:
+        """A module of ours as a program, with its arguments, that is still to be launched; our own child by default."""
+        own = cls(machine=Machine.current(), parent=parent or cls.current(), process_type=kind, **columns)
+        own.cmd, own.pwd = [sys.executable, "-m", *words], str(DATA_FOLDER.root)
+        own.launch_env = {**os.environ, "PYTHONPATH": str(APPLICATION)}
+        return own
+
+    @classmethod
     def run_archivebox(cls, *words: str) -> None:
         """Have the workers of this collection do what an ``archivebox`` command asks of them, and wait until they have.
 
         ChildProcessError where it could not be done. No transaction may be open: they would not see what is in it.
         """
-        command = [sys.executable, "-m", "archivebox", *words]
-        own = cls(machine=Machine.current(), parent=cls.current(), cmd=command, pwd=str(DATA_FOLDER.root))
-        own.process_type = cls.TypeChoices.CLI
-        own.launch_env = {**os.environ, "PYTHONPATH": str(APPLICATION)}
-        own.launch()
+        own = cls.of_ours(cls.TypeChoices.CLI, "archivebox", *words).launch()
         if own.exit_code not in {0, NO_SUCCESS}:
             raise ChildProcessError(f"`archivebox {words[0]}` ended with {own.exit_code}: {own.stderr[-500:]}")
 

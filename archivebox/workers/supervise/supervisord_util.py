@@ -19,8 +19,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.lib import processes
 from archivebox.lib.addresses import ListenAddress
 from archivebox.lib.files import atomic_write
-from archivebox.machine.host import Machine
-from archivebox.machine.process import APPLICATION, Process
+from archivebox.machine.process import Process
 from archivebox.workers.supervise.first_admin import (
     admin_to_log_in,
     admin_with_password,
@@ -109,15 +108,8 @@ def start_supervisord(app: ListenAddress, pages: ListenAddress) -> Process:
     conf = conf_text(app, pages, socket_path=str(DATA_FOLDER.supervisord_socket))
     atomic_write(DATA_FOLDER.supervisord_conf, conf, 0o600)
     module = "archivebox.workers.supervise.supervisord_main"
-    process = Process(
-        machine=Machine.current(),
-        parent=Process.current(),
-        process_type=Process.TypeChoices.SUPERVISORD,
-        cmd=[sys.executable, "-m", module, str(os.getpid()), "-c", str(DATA_FOLDER.supervisord_conf)],
-        pwd=str(DATA_FOLDER.root),
-    )
-    process.launch_env = {**os.environ, "PYTHONPATH": str(APPLICATION)}
-    return process.launch(background=True)
+    words = (module, str(os.getpid()), "-c", str(DATA_FOLDER.supervisord_conf))
+    return Process.of_ours(Process.TypeChoices.SUPERVISORD, *words).launch(background=True)
 
 
 def stop_supervisord(watch: ServerWatch, supervisord: Process) -> None:

@@ -4,7 +4,6 @@ import logging
 import os
 import selectors
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -26,8 +25,7 @@ from archivebox.lib import processes
 from archivebox.lib.file_watch import ATTRIB, CLOSE_WRITE, FileWatcher
 from archivebox.lib.processes import ProcessIdentity
 from archivebox.lib.system_calls import require_open_files, wakeup_pipe
-from archivebox.machine.host import Machine
-from archivebox.machine.process import APPLICATION, Process
+from archivebox.machine.process import Process
 from archivebox.workers.queue import watchers
 from archivebox.workers.queue.disk_space import DiskSpaceGuard
 from archivebox.workers.queue.readiness_check import ReadinessCheck, orchestrator_is_running
@@ -296,15 +294,8 @@ def start_orchestrator(parent: Process, body: Callable[[UUID], int]) -> Process:
     Forked where this process has one thread: loading Django once more would hold up the first page by 0.3 s.
     """
     key: UUID = new_id()
-    process = Process(
-        id=key,
-        machine=Machine.current(),
-        parent=parent,
-        process_type=Process.TypeChoices.ORCHESTRATOR,
-        cmd=[sys.executable, "-m", "archivebox", "orchestrator", "--process-id", str(key)],
-        pwd=str(DATA_FOLDER.root),
-    )
-    process.launch_env = {**os.environ, "PYTHONPATH": str(APPLICATION)}
+    words = ("archivebox", "orchestrator", "--process-id", str(key))
+    process = Process.of_ours(Process.TypeChoices.ORCHESTRATOR, *words, parent=parent, id=key)
     if processes.PORTABLE or threading.active_count() > 1:
         return process.launch(background=True)
     process.launch_env = dict(os.environ)
