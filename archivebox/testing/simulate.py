@@ -1,9 +1,9 @@
 """Random lives of pages over the plan that workers use, with what is promised of their order and fate checked.
 
 ``python -m archivebox.testing.simulate 100000`` runs so many. A life is decided by its seed alone: which hooks there
-are, how their processes end and when, whether there are slots, when the worker is killed (between any action and its
-event too), loses its lease, or is told to give the page back, and by how much the clock jumps. Rows are in a journal in
-memory that commits in batches and keeps fences; processes live on when their worker dies, as they do on a machine.
+are, how their processes end and when, whether there are slots, and by how much the clock jumps. The seed also decides
+when the worker is killed (also between an action and its event), loses its lease, or gives the page back. Rows are in a
+journal in memory that commits in batches and checks fences; processes outlive their worker, as on a machine.
 """
 
 import random
@@ -177,7 +177,7 @@ class Life:
         elif odd < 2.8 and worker.plan.phase is not Phase.SEALING:
             worker.release()
         elif odd < 3.2:
-            worker.tell(Happened(Sign.PROXY_DIED))
+            worker.handle(Happened(Sign.PROXY_DIED))
         elif self.stalled and (odd < 8 or self.is_calm):
             self.stalled.pop().abandon()
         elif odd < 25:
@@ -193,13 +193,13 @@ class Life:
             return
         if worker.waits_for_place or self.chance(20):
             worker.waits_for_place = False
-            worker.tell(Happened(Sign.PLACE_FREE))
+            worker.handle(Happened(Sign.PLACE_FREE))
         if PROGRAM.name in worker.wanted or self.chance(10):
             self.programs.setdefault(PROGRAM.name, self.random.choice(("succeeded", "succeeded", "failed")))
-            worker.tell(ProgramsKnown(dict(self.programs)))
+            worker.handle(ProgramsKnown(dict(self.programs)))
         if worker.plan.phase is Phase.LINKING:
             plugins = [hook.plugin for hook in self.hooks if self.chance(20)]
-            worker.tell(Linked(frozenset(plugins)))
+            worker.handle(Linked(frozenset(plugins)))
         elif worker.plan.phase is Phase.SEALING:
             worker.seal()
 
@@ -271,11 +271,11 @@ class SimulatedWorker:
             run.is_unwatched = not run.is_alive
             self.plan.apply(Started(item, run.began, run.is_ready, run.is_unwatched, run.ended))
         self.plan.apply(Happened(Sign.TAKEN_OVER))
-        self.tell(ProgramsKnown(dict(self.life.programs)))
+        self.handle(ProgramsKnown(dict(self.life.programs)))
 
     # --- the loop ---------------------------------------------------------------------------------------------
 
-    def tell(self, event: Event) -> None:
+    def handle(self, event: Event) -> None:
         self.plan.apply(event)
         count = 0
         while self.life.worker is self and (actions := self.plan.next_actions(0.0)):
@@ -398,13 +398,13 @@ class SimulatedWorker:
             self._ended(item, run)
         elif run.hook.ready and not (run.is_ready or item.is_late) and run.told is None:
             if self.life.chance(5):
-                self.tell(Happened(Sign.LATE, item))
+                self.handle(Happened(Sign.LATE, item))
             else:
                 run.is_ready = True
-                self.tell(Happened(Sign.READY, item))
+                self.handle(Happened(Sign.READY, item))
         elif run.fate == "waits" and not run.is_waiting:
             run.is_waiting = True
-            self.tell(Happened(Sign.WAITING, item))
+            self.handle(Happened(Sign.WAITING, item))
         else:
             self._exits(item, run)
 
@@ -424,7 +424,7 @@ class SimulatedWorker:
         del self.of[item]
         end = end_of(run, taken_over=run.worker != self.fence, released=self.plan.is_leaving)
         in_vain = end.declared is Status.FAILED and end.again is None
-        self.tell(Ended(item, end, run.ended, in_vain=in_vain))
+        self.handle(Ended(item, end, run.ended, in_vain=in_vain))
 
     def release(self) -> None:
         """Give the page back: its trees end first, then its rows change."""

@@ -72,7 +72,7 @@ class CrawlLife:
             self._something_happens()
         waits = self.plan.is_preempted or self.plan.hopeless
         self.promise(bool(self.says_ready or waits), "it never gets ready")
-        self.tell(Happened(Sign.LEAVING))
+        self.handle(Happened(Sign.LEAVING))
         for item in list(self.of):
             self.of[item].told = EndReason.SEALED
             self._exits(item, 0)
@@ -102,7 +102,7 @@ class CrawlLife:
                 continue
             if any(ran_with(item, run.began, other) for other in self.of):
                 self.plan.apply(Settled(Settle(item, Outcome(Status.SUCCEEDED)), "succeeded"))
-        self.tell(ProgramsKnown(dict(self.programs)))
+        self.handle(ProgramsKnown(dict(self.programs)))
 
     # --- what happens -----------------------------------------------------------------------------------------
 
@@ -114,14 +114,14 @@ class CrawlLife:
         if odd < 2 and self.moment < CALM_AFTER:
             self._claim()
         elif odd < 3:
-            self.tell(Happened(Sign.PREEMPTED))
+            self.handle(Happened(Sign.PREEMPTED))
         elif odd < 10:
             self._restarts = self._deaths_unready = 0
-            self.tell(Happened(Sign.PAGE_SEALED))
+            self.handle(Happened(Sign.PAGE_SEALED))
         elif odd < 30:
             self.programs.setdefault(PROGRAM.name, self.random.choice(("succeeded", "failed")))
-            self.tell(ProgramsKnown(dict(self.programs)))
-            self.tell(Happened(Sign.PLACE_FREE))
+            self.handle(ProgramsKnown(dict(self.programs)))
+            self.handle(Happened(Sign.PLACE_FREE))
         elif self.of:
             self._moves(*self.random.choice(list(self.of.items())))
 
@@ -132,10 +132,10 @@ class CrawlLife:
             self._exits(item, self.random.choice((1, -9)))
         elif item.hook.ready and not (run.is_ready or item.is_late):
             run.is_ready = not self.chance(10)
-            self.tell(Happened(Sign.READY if run.is_ready else Sign.LATE, item))
+            self.handle(Happened(Sign.READY if run.is_ready else Sign.LATE, item))
         elif not item.hook.background:
             if self.chance(20):
-                self.tell(ProgramAsked(item, PROGRAM))
+                self.handle(ProgramAsked(item, PROGRAM))
             self._exits(item, 0)
 
     def _exits(self, item: Planned, exit_code: int) -> None:
@@ -147,11 +147,11 @@ class CrawlLife:
             self._restarts += self._deaths_unready <= MOST_RESTARTS
             if self._restarts > MOST_RESTARTS >= self._deaths_unready:
                 self._not_before = self.clock + 2
-        self.tell(Ended(item, end_of(run, taken_over=False, released=False), run.ended, self.clock))
+        self.handle(Ended(item, end_of(run, taken_over=False, released=False), run.ended, self.clock))
 
     # --- the loop of its worker -------------------------------------------------------------------------------
 
-    def tell(self, event: Event) -> None:
+    def handle(self, event: Event) -> None:
         self.plan.apply(event)
         count = 0
         while actions := self.plan.next_actions(self.clock):

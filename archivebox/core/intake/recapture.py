@@ -33,7 +33,7 @@ OF_THE_CRAWL = frozenset(
 """Settings that say how far a crawl goes, who sees it, and what of it is kept: a new one says so itself."""
 
 MORE_TIME = 4
-"""Times the limits that a page ran out of."""
+"""The factor for the limits that a page ran out of."""
 
 
 def recapture(
@@ -106,9 +106,7 @@ def _settings_of(snapshot: Snapshot) -> dict[str, JSON]:
 
 
 def _longer_limits(snapshot: Snapshot) -> dict[str, JSON]:
-    """Of each plugin that ran out of time on it all that is named for time: ``CHROME_TIMEOUT`` and
-    ``CHROME_PAGELOAD_TIMEOUT``.
-    """
+    """The ``*_TIMEOUT`` settings of the plugins that ran out of time on a page, times :data:`MORE_TIME`."""
     results, settings, known = snapshot.archiveresult_set, snapshot.settings(), installed_plugins()
     slow = {name for name, code in results.values_list("plugin", "reason") if split(code)[0] in OUT_OF_TIME}
     names = {name for plugin in slow & known.keys() for name in known[plugin].schema.settings}

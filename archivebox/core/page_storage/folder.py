@@ -1,6 +1,6 @@
 """Owns where the files of a page are read: in a folder of this machine, fetched from the object store if need be.
 
-What is fetched, or was stored, is a copy; the longest unused ones are deleted. A note says of which object:
+The folder of a page that is in the store is a local copy; the least recently used ones are deleted. Notes on copies:
 
 run/page-copies/<id>          {"keys": [...], "size": ..., "changed": ...}; its time is when the copy was last used
 run/page-copies/lock-<ab>     held while a copy of a page whose id ends so is fetched or deleted
@@ -98,7 +98,7 @@ def _fetch(folder: Path, stored: StoredObject) -> None:
 # --- notes ------------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class CopyNote:
-    """The objects whose files a folder may have; two around a seal, of which the later may not be on record yet."""
+    """Which objects a local copy may be of: usually one; two during a seal, before the newer one is in the database."""
 
     keys: tuple[str, ...]
     size: int
@@ -138,7 +138,7 @@ def noted_copies() -> Iterator[UUID]:
 
 @contextmanager
 def copy_lock(snapshot: UUID, *, blocking: bool = True) -> Iterator[bool]:
-    """Held by whoever fetches or deletes the copy; False: somebody else does so."""
+    """The lock to fetch or delete a copy; yields False if another process holds it (when not ``blocking``)."""
     DATA_FOLDER.page_copies.mkdir(mode=0o700, exist_ok=True)
     with locked(DATA_FOLDER.page_copies / f"lock-{snapshot.hex[-2:]}", blocking=blocking) as descriptor:
         yield descriptor is not None

@@ -19,7 +19,7 @@ from archivebox.contract.ordering import OUTPUT_STEP, Waits, background_step, op
 from archivebox.contract.outcomes import Status, could_not_start
 from archivebox.contract.reasons import Reason
 from archivebox.workers.execute.plan_events import (
-    CAME,
+    PAGE_FOUND,
     SETTLED,
     SKIPPED,
     Action,
@@ -280,6 +280,6 @@ def is_unjudged(
     """
     if status == "started" or run is None or run.is_running:
         return status == "started" or run is not None
-    if hook.session and status in CAME and run.ended_at is not None:
+    if hook.session and status in PAGE_FOUND and run.ended_at is not None:
         return settled_at is None or settled_at < run.ended_at
     return status in {"queued", "backoff"} and run.key != run_on_record

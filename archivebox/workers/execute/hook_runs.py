@@ -131,9 +131,9 @@ class HookRuns:
 
     def on_place_free(self) -> None:
         """Whoever waits for a slot or tab is told by this; a pool knows it by its name and object."""
-        self._tell(Happened(Sign.PLACE_FREE))
+        self._note_and_advance(Happened(Sign.PLACE_FREE))
 
-    def _tell(self, event: Event) -> None:
+    def _note_and_advance(self, event: Event) -> None:
         self._owner.note(event)
         self._owner.advance()
 
@@ -246,7 +246,7 @@ class HookRuns:
 
     def _is_late(self, item: Planned, run: HookProcess) -> None:
         if self.is_current(item, run) and not item.is_ready:
-            self._tell(Happened(Sign.LATE, item))
+            self._note_and_advance(Happened(Sign.LATE, item))
 
     def is_current(self, item: Planned, run: HookProcess) -> bool:
         """Whether a run is the one that its hook's result is made from."""
@@ -255,7 +255,7 @@ class HookRuns:
     # --- what hooks tell --------------------------------------------------------------------------------------
 
     def hook_is_ready(self, run: HookProcess) -> None:
-        self._tell(Happened(Sign.READY, self.by_run[run]))
+        self._note_and_advance(Happened(Sign.READY, self.by_run[run]))
 
     def hook_printed(self, run: HookProcess, records: list[Record]) -> bool:
         """Hand the records of one read to the database, together with the offset up to which they were read.
@@ -267,7 +267,7 @@ class HookRuns:
         others = [record for record in records if record.type not in {"Process", "Ready", "Waiting"}]
         if any(record.type == "Waiting" for record in records):
             self.release(self.by_run[run])
-            self._tell(Happened(Sign.WAITING, self.by_run[run]))
+            self._note_and_advance(Happened(Sign.WAITING, self.by_run[run]))
         is_taken = self._owner.ingest_records(run, others) if others else True
         if not is_taken and not reported:
             return False

@@ -27,7 +27,7 @@ from archivebox.contract.outcomes import (
 from archivebox.contract.reasons import Reason, split
 from archivebox.workers.execute.hook_plan import HookPlan
 from archivebox.workers.execute.plan_events import (
-    CAME,
+    PAGE_FOUND,
     Action,
     Done,
     Ended,
@@ -90,8 +90,10 @@ class PagePlan(HookPlan):
         """Whether who held it said that it went away permanently."""
         self._opened_at: datetime | None = None
         """When it was opened anew; None: never in this worker's hands."""
-        self._again: tuple[Planned, datetime | None, bool] | None = None
-        """The navigation for whose next try all waits that needs the page, when, and whether waiting is an attempt."""
+        self._refused_visit: tuple[Planned, datetime | None, bool] | None = None
+        """The navigation that found something else than the page, when it is tried again, and whether what waits for
+        that has spent one of its attempts.
+        """
         self._yielded_for: Planned | None = None
         """The hook that waits for a server, for which the page stands aside."""
         self.phase = Phase.STEPS
@@ -295,7 +297,7 @@ class PagePlan(HookPlan):
                 self._was_judged(item)
             case Done(KeepEarlier(item=item), at=retry_at):
                 item.status, self.facts = item.final_status, self._known_before
-                self._again = (item, retry_at, True)
+                self._refused_visit = (item, retry_at, True)
                 self._put_off(self.planned)
                 self._was_judged(item)
             case Happened(Sign.TAKEN_OVER):
@@ -370,16 +372,16 @@ class PagePlan(HookPlan):
     def _follow(self, event: Settled, earlier: str) -> None:
         """Do what a result means for the rest of the page; ``earlier``: the reason that it had before."""
         item = event.action.item
-        if item.hook.gate and item.status in CAME:
+        if item.hook.gate and item.status in PAGE_FOUND:
             self._requeue_skipped(Reason.KEPT_OUT.of(item.hook.plugin))
         if event.http_status and not self.facts.are_known:
             self.facts = replace(self.facts, http_status=event.http_status)
         if event.action.of_run and item.hook.is_navigation:
             if item.status == "backoff" and was_refused(item):
-                self._again = (item, item.retry_at, False)
+                self._refused_visit = (item, item.retry_at, False)
                 self._put_off(self.planned)
-            elif item.status in CAME:
-                self._known_before, self._again = self.facts, None
+            elif item.status in PAGE_FOUND:
+                self._known_before, self._refused_visit = self.facts, None
                 if split(earlier)[0] in NOT_THE_PAGE:
                     self._make_page_anew(item)
         self._was_judged(item)
@@ -415,7 +417,7 @@ class PagePlan(HookPlan):
     def _open_anew(self, at: datetime | None) -> None:
         """Run all session hooks anew; what they come to this time is their result, and the only one that counts."""
         self.times_opened += 1
-        self.is_lost, self._opened_at, self._again = False, at, None
+        self.is_lost, self._opened_at, self._refused_visit = False, at, None
         for item in self.sessions:
             if item.status in {"skipped", "queued"} or item.is_running:
                 continue
@@ -431,14 +433,14 @@ class PagePlan(HookPlan):
 
     def _is_had_already(self, item: Planned, result: Outcome) -> bool:
         """Whether the page itself was kept before, and only what is still missing of it wanted this visit."""
-        is_had = item.final_status in CAME and not any(map(was_refused, self.navigations))
+        is_had = item.final_status in PAGE_FOUND and not any(map(was_refused, self.navigations))
         return item.hook.is_navigation and is_had and (result.reason in NOT_THE_PAGE or self.facts.nothing_came)
 
     def _put_off(self, items: Iterable[Planned]) -> None:
-        """Have what needs the page wait for its navigation's next try, if there is one; what is made of files is."""
-        if self._again is None:
+        """Have what needs the page wait for the next try of its navigation; what is made of files is made now."""
+        if self._refused_visit is None:
             return
-        navigation, retry_at, counts = self._again
+        navigation, retry_at, counts = self._refused_visit
         result = Outcome(Status.FAILED, Reason.NOTHING_CAME, retry=True, counts=counts)
         for item in items:
             if not item.is_queued or item is navigation or _needs_no_page(item):

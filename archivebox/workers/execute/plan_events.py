@@ -16,7 +16,7 @@ from archivebox.contract.hook import TAB, Hook
 from archivebox.contract.ordering import OUTPUT_STEP
 from archivebox.contract.outcomes import FINAL_STATUSES, EndedRun, Outcome, Status
 
-CAME = frozenset({"succeeded", "noresults"})
+PAGE_FOUND = frozenset({"succeeded", "noresults"})
 """Results of a navigation that found the page; those of hooks that say nothing are without results."""
 SETTLED = FINAL_STATUSES | {"backoff"}
 """Final, or waiting for a retry that does not hold up this pass."""

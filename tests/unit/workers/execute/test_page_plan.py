@@ -46,7 +46,7 @@ def result_of(hook: Hook, status: str, began: float | None = None, seconds: floa
     return item
 
 
-def taken_over(*items: Planned, running: tuple[Planned, ...] = (), ended: tuple[Planned, ...] = ()) -> PagePlan:
+def resumed_plan(*items: Planned, running: tuple[Planned, ...] = (), ended: tuple[Planned, ...] = ()) -> PagePlan:
     """The plan of a page whose worker died; ``ended``: those whose end nobody has judged."""
     plan = PagePlan(
         items,
@@ -74,14 +74,14 @@ def begin_steps(plan: PagePlan) -> None:
 def test_a_tab_that_was_opened_anew_and_not_loaded_counts_as_no_page() -> None:
     """Its worker died before the navigation was run again."""
     tab, go, shot = result_of(TAB, "succeeded", 10), result_of(GO, "succeeded", 1, 1), result_of(SHOT, "queued")
-    (action,) = taken_over(tab, go, shot, running=(tab,)).next_actions(0.0)
+    (action,) = resumed_plan(tab, go, shot, running=(tab,)).next_actions(0.0)
     assert isinstance(action, Stop)
     assert action.loses_page
 
 
 def test_a_navigation_that_runs_again_holds_up_what_needs_its_page() -> None:
     tab, go, shot = result_of(TAB, "succeeded", 10), result_of(GO, "succeeded", 11), result_of(SHOT, "queued")
-    plan = taken_over(tab, go, shot, running=(tab, go))
+    plan = resumed_plan(tab, go, shot, running=(tab, go))
     assert plan.next_actions(0.0) == []
     plan.apply(Ended(go, EndedRun(0, EndReason.EXITED, Status.SUCCEEDED, session=True), BEGAN + timedelta(seconds=12)))
     (settle,) = plan.next_actions(0.0)
@@ -93,7 +93,7 @@ def test_a_navigation_that_runs_again_holds_up_what_needs_its_page() -> None:
 
 def test_a_navigation_that_died_with_its_worker_counts_as_no_earlier_success() -> None:
     tab, go, shot = result_of(TAB, "succeeded", 10), result_of(GO, "succeeded", 11, 1), result_of(SHOT, "queued")
-    plan = taken_over(tab, go, shot, running=(tab,), ended=(go,))
+    plan = resumed_plan(tab, go, shot, running=(tab,), ended=(go,))
     assert plan.next_actions(0.0) == [], "it is judged first"
     died = EndedRun(-9, EndReason.SIGNALLED, session=True, taken_over=True, unwatched=True)
     plan.apply(Ended(go, died, go.ended_at))
@@ -105,7 +105,7 @@ def test_a_navigation_that_died_with_its_worker_counts_as_no_earlier_success() -
 def test_what_is_derived_is_made_again_after_another_was_tried_again_alone(sources: tuple[str, ...]) -> None:
     hashes = hook_named("on_Snapshot__93_hashes.py", derived=True, sources=sources)
     index, after = result_of(INDEX, "queued", 1, 1), result_of(hashes, "succeeded", 2, 1)
-    plan = taken_over(index, after)
+    plan = resumed_plan(index, after)
     run_to_seal(plan, index, BEGAN + timedelta(hours=1))
     assert after.is_running, "nothing of it was seen by this worker, but that its source is newer"
 
@@ -127,7 +127,7 @@ def run_to_seal(plan: PagePlan, item: Planned, now: datetime) -> None:
 
 def test_a_clock_that_is_set_back_makes_nothing_derived_older_than_its_sources() -> None:
     dom, hashes = result_of(hook_named("on_Snapshot__50_dom.py"), "queued"), result_of(HASHES, "succeeded", 60, 1)
-    plan = taken_over(dom, hashes)
+    plan = resumed_plan(dom, hashes)
     run_to_seal(plan, dom, BEGAN)
     assert hashes.is_running
 
@@ -135,7 +135,7 @@ def test_a_clock_that_is_set_back_makes_nothing_derived_older_than_its_sources()
 def test_a_navigation_that_did_not_finish_is_tried_again_where_all_else_is_had() -> None:
     """The page may have come after all, so that everything else of it is had."""
     tab, go, shot = result_of(TAB, "started", 0), result_of(GO, "started", 1), result_of(SHOT, "succeeded", 2, 1)
-    plan = taken_over(tab, go, shot, running=(tab, go))
+    plan = resumed_plan(tab, go, shot, running=(tab, go))
     end = EndedRun(1, EndReason.EXITED, Status.FAILED, None, Retry.LATER, session=True)
     plan.apply(Ended(go, end, BEGAN + timedelta(seconds=3)))
     (settle,) = plan.next_actions(0.0)
@@ -145,7 +145,7 @@ def test_a_navigation_that_did_not_finish_is_tried_again_where_all_else_is_had()
 
 def test_a_navigation_that_is_tried_again_has_its_page_opened_again() -> None:
     tab, go, shot = result_of(TAB, "succeeded", 0, 9), result_of(GO, "queued", 1, 1), result_of(SHOT, "succeeded", 2, 1)
-    (action,) = taken_over(tab, go, shot).next_actions(0.0)
+    (action,) = resumed_plan(tab, go, shot).next_actions(0.0)
     assert isinstance(action, OpenAnew)
 
 
